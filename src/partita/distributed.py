@@ -1,0 +1,81 @@
+"""Blocks of work, mapped over threads in order, with progress and Ctrl-C.
+
+Kernels release the interpreter lock, so threads are enough; results come back in the order of
+the blocks whatever the number of threads, which is why the number never changes an answer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def blocks(total: int, size: int) -> list[slice]:
+    """Cut ``range(total)`` into slices of at most ``size``."""
+    size = max(1, size)
+    return [slice(i, min(i + size, total)) for i in range(0, total, size)]
+
+
+def progress(total: int | None, label: str) -> Progress:
+    """Return a progress bar on stderr: after one second, and only if that is a terminal."""
+    return Progress(total, label)
+
+
+class Progress:
+    """A context manager around tqdm that costs nothing when there is no terminal."""
+
+    def __init__(self, total: int | None, label: str) -> None:
+        self._bar = None
+        if sys.stderr is not None and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, desc=label, delay=1.0, leave=False, file=sys.stderr)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def advance(self, n: int = 1, note: str | None = None) -> None:
+        """Count ``n`` more done; ``note`` is shown at the end of the bar."""
+        if self._bar is not None:
+            if note is not None:
+                self._bar.set_postfix_str(note, refresh=False)
+            self._bar.update(n)
+
+
+def map_blocks(
+    work: Callable[[T], R], parts: Sequence[T], *, n_jobs: int = 1, label: str = ""
+) -> Iterator[R]:
+    """Yield ``work(part)`` for every part, in order, on ``n_jobs`` threads.
+
+    No more than a few parts are in flight, so results that are large do not pile up, and leaving
+    the loop early (an exception, Ctrl-C) abandons what has not started.
+    """
+    with progress(len(parts), label) as bar:
+        if n_jobs == 1 or len(parts) < 2:
+            for part in parts:
+                yield work(part)
+                bar.advance()
+            return
+        with ThreadPoolExecutor(n_jobs, thread_name_prefix="partita") as pool:
+            waiting: deque[Future[R]] = deque()
+            try:
+                for part in parts:
+                    waiting.append(pool.submit(work, part))
+                    if len(waiting) > 2 * n_jobs:
+                        yield waiting.popleft().result()
+                        bar.advance()
+                while waiting:
+                    yield waiting.popleft().result()
+                    bar.advance()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)

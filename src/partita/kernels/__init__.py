@@ -1,0 +1,26 @@
+"""Compiled loops: arrays and scalars in, arrays out, nothing else.
+
+Every kernel is ``njit(cache=True, nogil=True)`` (:func:`partita.kernels._compile.jit`), takes no
+function arguments (they defeat the disk cache) and no Python objects, and its caller hands it
+blocks of at most about 50 ms of work so that Ctrl-C, progress and time limits answer.
+
+A kernel module is imported, and numba with it, when it is first named: ``kernels.labels``.
+Nothing here imports the rest of the package.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from partita.kernels import contingency, labels, similarity, tree
+
+__all__ = ["contingency", "labels", "similarity", "tree"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in __all__:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

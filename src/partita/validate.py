@@ -1,0 +1,241 @@
+"""The checks, in one place, so that one mistake gets the same words everywhere."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path as _Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from partita.errors import InvalidTypeError, InvalidValueError, OutOfMemoryError
+
+if TYPE_CHECKING:
+    from partita.typing import FloatArray, IntArray, Seed
+
+T = TypeVar("T")
+
+
+def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
+    """Check that ``value`` is a whole number within bounds and return it as an int."""
+    if isinstance(value, bool | np.bool_):
+        raise InvalidTypeError(f"`{name}` must be a whole number; got {value!r}.")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidTypeError(f"`{name}` must be a whole number; got {value!r}.") from None
+    if least is not None and number < least:
+        raise InvalidValueError(f"`{name}` must be at least {least}; got {number}.")
+    if most is not None and number > most:
+        raise InvalidValueError(f"`{name}` must be at most {most}; got {number}.")
+    return number
+
+
+def real(
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+) -> float:
+    """Check that ``value`` is a finite number in an interval and return it as a float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InvalidTypeError(f"`{name}` must be a number; got {value!r}.") from None
+    below = number <= low if open_low else number < low
+    above = number >= high if open_high else number > high
+    if not math.isfinite(number) or below or above:
+        left = "(" if open_low or low == -math.inf else "["
+        right = ")" if open_high or high == math.inf else "]"
+        raise InvalidValueError(
+            f"`{name}` must lie in {left}{low:g}, {high:g}{right}; got {value!r}."
+        )
+    return number
+
+
+def choice(name: str, value: T, options: Collection[T]) -> T:
+    """Check that ``value`` is one of ``options``."""
+    if value not in options:
+        listed = ", ".join(map(repr, options))
+        raise InvalidValueError(f"`{name}` must be one of {listed}; got {value!r}.")
+    return value
+
+
+def lookup(name: str, value: str, table: Mapping[str, T]) -> T:
+    """Return the entry of ``table`` that the string ``value`` names."""
+    try:
+        return table[value]
+    except KeyError:
+        listed = ", ".join(map(repr, table))
+        raise InvalidValueError(f"`{name}` must be one of {listed}; got {value!r}.") from None
+
+
+def labels(name: str, value: Any, *, n_items: int | None = None) -> IntArray:
+    """Return one partition as a 1-D integer array; integers, whole floats or strings come in."""
+    array = whole_numbers(name, value)
+    if array.ndim != 1:
+        raise InvalidValueError(
+            f"`{name}` must be one label per item, a 1-D array; got shape {array.shape}."
+        )
+    if array.size == 0:
+        raise InvalidValueError(f"`{name}` must label at least one item; got none.")
+    if n_items is not None and array.size != n_items:
+        raise InvalidValueError(
+            f"`{name}` must have one label for each of the {n_items} items; got {array.size}."
+        )
+    return array
+
+
+def whole_numbers(name: str, value: Any) -> IntArray:
+    """Return labels of any shape as integers: whole floats are cast, strings are numbered.
+
+    The numbers stand for equality alone; which string got which number means nothing.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InvalidValueError(
+            f"`{name}` must be rectangular: every draw needs a label for every item; "
+            "got rows of different lengths."
+        ) from None
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InvalidValueError(f"`{name}` must have no missing labels; got masked entries.")
+    kind = array.dtype.kind
+    if kind == "b":
+        return array.astype(np.uint8)
+    if kind in "iu":
+        return array
+    if kind == "f":
+        return _whole_floats(name, array)
+    if kind in "UST":
+        return _numbered(array)
+    if kind == "O":
+        return _from_objects(name, array)
+    raise InvalidTypeError(f"`{name}` must hold integers or strings; got dtype {array.dtype}.")
+
+
+def _whole_floats(name: str, array: Any) -> IntArray:
+    bad = ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidValueError(
+            f"`{name}` must have no missing or infinite labels; got {array[where]!r} at {where}."
+        )
+    bad = array != np.round(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidValueError(
+            f"`{name}` must be whole numbers; got {array[where]!r} at {where}. If these are "
+            "probabilities, see `Similarity.from_responsibilities`."
+        )
+    if array.size and max(abs(float(array.max())), abs(float(array.min()))) >= 2**53:
+        raise InvalidValueError(
+            f"`{name}` has labels beyond 2**53, where floats no longer tell whole numbers apart; "
+            "pass integers or strings."
+        )
+    return np.asarray(array.astype(np.int64))
+
+
+def _numbered(array: Any) -> IntArray:
+    _, inverse = np.unique(array, return_inverse=True)
+    return np.asarray(inverse.reshape(array.shape), dtype=np.int64)
+
+
+def _from_objects(name: str, array: Any) -> IntArray:
+    flat = array.ravel().tolist()
+    kinds = {type(x) for x in flat}
+    if any(issubclass(k, list | tuple | np.ndarray) for k in kinds):
+        raise InvalidValueError(
+            f"`{name}` must be rectangular: every draw needs a label for every item; "
+            "got rows of different lengths."
+        )
+    if all(issubclass(k, str) for k in kinds):
+        return _numbered(array.astype(str))
+    if all(issubclass(k, int | np.integer | bool | np.bool_) for k in kinds):
+        try:
+            return np.asarray(array.astype(np.int64))
+        except OverflowError:
+            return _numbered(array.astype(str))
+    if all(issubclass(k, int | float | np.number | bool | np.bool_) for k in kinds):
+        return _whole_floats(name, array.astype(np.float64))
+    listed = ", ".join(sorted(k.__name__ for k in kinds))
+    raise InvalidTypeError(
+        f"`{name}` must hold labels of one kind, integers or strings; got {listed}."
+    )
+
+
+def weights(name: str, value: Any, n: int) -> FloatArray:
+    """Return ``n`` non-negative weights, not all zero."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidTypeError(f"`{name}` must be numbers; got {value!r}.") from None
+    if array.shape != (n,):
+        raise InvalidValueError(
+            f"`{name}` must be one number for each of the {n} draws; got shape {array.shape}."
+        )
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise InvalidValueError(f"`{name}` must be finite and not negative.")
+    if not 0 < array.sum() < math.inf:
+        raise InvalidValueError(f"`{name}` must have a positive, finite sum; got {array.sum()}.")
+    return array
+
+
+def seed(value: Seed) -> int:
+    """Return the one whole number that stands for ``rng``; recorded, it gives the answer again."""
+    if value is None:
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(2**63))
+    if isinstance(value, np.random.SeedSequence):
+        if isinstance(value.entropy, int) and not value.spawn_key:
+            return value.entropy
+        return int.from_bytes(value.generate_state(4, np.uint32).tobytes(), "little")
+    return integer("rng", value, least=0)
+
+
+def n_jobs(value: int | None) -> int:
+    """Return how many threads to use: None and -1 mean every core this process may use."""
+    if value is None or (isinstance(value, int) and value == -1):
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    return integer("n_jobs", value, least=1)
+
+
+def free_memory() -> int:
+    """Bytes that can be allocated now: what the machine and the container both allow."""
+    import psutil
+
+    free = int(psutil.virtual_memory().available)
+    limit, used = _Path("/sys/fs/cgroup/memory.max"), _Path("/sys/fs/cgroup/memory.current")
+    try:
+        free = min(free, int(limit.read_text()) - int(used.read_text()))
+    except (OSError, ValueError):
+        pass  # no control group, or one without a limit ("max")
+    return max(free, 0)
+
+
+def fits_in_memory(what: str, n_bytes: int, instead: str) -> None:
+    """Refuse an allocation larger than the memory that is free, saying what to do instead."""
+    free = free_memory()
+    if n_bytes > free:
+        raise OutOfMemoryError(
+            f"{what} would take {bytes_text(n_bytes)} and {bytes_text(free)} are free; {instead}"
+        )
+
+
+def bytes_text(n_bytes: float) -> str:
+    """A size in words: ``bytes_text(3 * 2**30)`` is ``'3.0 GiB'``."""
+    size = float(n_bytes)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
