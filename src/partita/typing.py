@@ -1,18 +1,16 @@
-"""Types and protocols shared by every room; no numerics."""
+"""Types shared by every room; no numerics."""
 
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    IntArray: TypeAlias = NDArray[np.integer[Any]]
-    FloatArray: TypeAlias = NDArray[np.floating[Any]]
-    BoolArray: TypeAlias = NDArray[np.bool_]
-    Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
-
+IntArray: TypeAlias = NDArray[np.integer[Any]]
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 Path: TypeAlias = str | PathLike[str]
 Needs: TypeAlias = Literal["draws", "similarity", "either"]

@@ -1,0 +1,78 @@
+"""partita: from posterior draws of a clustering to the partition to report.
+
+>>> import partita as pt
+>>> draws = pt.datasets.simulate_draws(60, 200, n_clusters=3, rng=0)
+>>> best = pt.estimate(draws, loss="vi", rng=0)
+>>> best.n_clusters
+3
+
+Names are imported when they are first used, so ``import partita`` itself is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from partita._version import __version__
+
+if TYPE_CHECKING:
+    from partita import datasets, errors, losses, search
+    from partita.comparison import (
+        Comparison,
+        adjusted_rand_index,
+        compare,
+        rand_index,
+        variation_of_information,
+    )
+    from partita.draws import Draws, read_draws
+    from partita.estimation import Estimate, estimate, expected_loss
+    from partita.similarity import Similarity, posterior_similarity
+
+_WHERE = {
+    "Comparison": "comparison",
+    "Draws": "draws",
+    "Estimate": "estimation",
+    "Similarity": "similarity",
+    "adjusted_rand_index": "comparison",
+    "compare": "comparison",
+    "estimate": "estimation",
+    "expected_loss": "estimation",
+    "posterior_similarity": "similarity",
+    "rand_index": "comparison",
+    "read_draws": "draws",
+    "variation_of_information": "comparison",
+}
+_ROOMS = ("datasets", "errors", "losses", "search")
+
+__all__ = [
+    "Comparison",
+    "Draws",
+    "Estimate",
+    "Similarity",
+    "__version__",
+    "adjusted_rand_index",
+    "compare",
+    "datasets",
+    "errors",
+    "estimate",
+    "expected_loss",
+    "losses",
+    "posterior_similarity",
+    "rand_index",
+    "read_draws",
+    "search",
+    "variation_of_information",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(f"partita.{_WHERE[name]}"), name)
+    if name in _ROOMS:
+        return import_module(f"partita.{name}")
+    raise AttributeError(f"module 'partita' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

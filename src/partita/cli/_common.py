@@ -1,0 +1,100 @@
+"""What commands share: reading draws, and writing a result as a table, CSV or JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+    import pandas as pd
+
+    from partita.draws import Draws
+
+FORMATS = ("table", "csv", "json")
+
+
+def add_draws_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the file of draws and how to read it."""
+    parser.add_argument("draws", help="a file of draws: csv, tsv (gzip too), npy or npz")
+    reading = parser.add_argument_group("reading the draws")
+    reading.add_argument(
+        "--orient", default="draws", choices=("draws", "items"), help="what a row of the file is"
+    )
+    header = reading.add_mutually_exclusive_group()
+    header.add_argument(
+        "--header",
+        dest="header",
+        action="store_true",
+        default=None,
+        help="the first row holds names (found out if not said)",
+    )
+    header.add_argument(
+        "--no-header", dest="header", action="store_false", help="the first row is a draw"
+    )
+    index = reading.add_mutually_exclusive_group()
+    index.add_argument("--index", help="the column of row names, by position or name")
+    index.add_argument(
+        "--no-index", dest="no_index", action="store_true", help="there is no such column"
+    )
+    reading.add_argument("--key", help="which array of an npz holds the labels")
+    reading.add_argument("--burn", type=int, default=0, help="drop this many draws of each chain")
+    reading.add_argument("--thin", type=int, default=1, help="keep one draw in this many")
+
+
+def read(arguments: argparse.Namespace) -> Draws:
+    """Read the draws as the arguments say."""
+    from partita.draws import read_draws
+
+    index: int | str | bool | None = arguments.index
+    if arguments.no_index:
+        index = False
+    elif isinstance(index, str) and index.lstrip("-").isdigit():
+        index = int(index)
+    draws = read_draws(
+        arguments.draws,
+        orient=arguments.orient,
+        header=arguments.header,
+        index=index,
+        key=arguments.key,
+    )
+    return draws.burn(arguments.burn).thin(arguments.thin)
+
+
+def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add where the result goes, and in which form."""
+    writing = parser.add_argument_group("writing the result")
+    writing.add_argument("--format", default="table", choices=FORMATS, help="default: table")
+    writing.add_argument(
+        "-o", "--output", help="a file to write instead of the terminal; replaced in one step"
+    )
+
+
+def add_running_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the seed and the number of threads."""
+    running = parser.add_argument_group("running")
+    running.add_argument("--seed", type=int, help="a whole number; one seed, one answer")
+    running.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
+
+
+def write(text: str, arguments: argparse.Namespace) -> None:
+    """Send ``text`` to the output file or the terminal."""
+    if arguments.output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    from partita import io
+
+    io.write_text(arguments.output, text if text.endswith("\n") else text + "\n")
+
+
+def to_json(value: Any) -> str:
+    """Return ``value`` as JSON; not a number becomes null."""
+    return json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a frame as a list of plain dicts, its index first."""
+    rows = frame.reset_index().to_dict(orient="records")
+    return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]

@@ -1,0 +1,79 @@
+"""Print the partition of least expected loss: a cluster for every item."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from partita import losses, search
+from partita.cli import _common
+
+if TYPE_CHECKING:
+    from partita.estimation import Estimate
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``partita estimate``."""
+    _common.add_draws_arguments(parser)
+    what = parser.add_argument_group("what to estimate")
+    what.add_argument("--loss", metavar="NAME", help=f"default vi; one of {_list(losses.NAMES)}")
+    what.add_argument(
+        "--search",
+        action="append",
+        metavar="NAME",
+        help="may be given several times, candidates are pooled; default auto; one of "
+        f"{_list(search.NAMES)}",
+    )
+    what.add_argument(
+        "--method",
+        metavar="NAME",
+        help=f"a loss and a search together; one of {_list(search.METHODS)}",
+    )
+    what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file too")
+    _common.add_running_arguments(parser)
+    _common.add_output_arguments(parser)
+
+
+def _list(names: object) -> str:
+    return ", ".join(names)  # type: ignore[call-overload,no-any-return]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Estimate and write."""
+    from partita.estimation import estimate
+
+    best = estimate(
+        _common.read(arguments),
+        loss=arguments.loss,
+        search=arguments.search or "auto",
+        method=arguments.method,
+        rng=arguments.seed,
+        n_jobs=arguments.jobs,
+    )
+    if arguments.save:
+        best.save(arguments.save)
+    _common.write(_text(best, arguments.format), arguments)
+
+
+def _text(best: Estimate, form: str) -> str:
+    frame = best.to_frame()
+    if form == "csv":
+        return str(frame.to_csv())
+    if form == "json":
+        return _common.to_json(
+            {
+                "n_clusters": best.n_clusters,
+                "expected_loss": best.expected_loss,
+                "loss": best.loss_name,
+                "search": best.search_name,
+                "seed": best.seed,
+                "sizes": best.sizes.tolist(),
+                "items": _common.records(frame),
+            }
+        )
+    head = (
+        f"{best.n_clusters} clusters, sizes {', '.join(map(str, best.sizes))}\n"
+        f"expected {best.loss_name} {best.expected_loss:.6f}, found by {best.search_name}, "
+        f"seed {best.seed}\n\n"
+    )
+    return head + str(frame.to_string())

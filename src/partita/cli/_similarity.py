@@ -1,0 +1,44 @@
+"""Write the posterior similarity matrix as npy, npz, or text."""
+
+from __future__ import annotations
+
+import argparse
+
+from partita.cli import _common
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``partita similarity``."""
+    _common.add_draws_arguments(parser)
+    parser.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
+    parser.add_argument("--dtype", default="float64", choices=("float64", "float32"))
+    _common.add_output_arguments(parser)
+    parser.epilog = "An --output that ends in .npy or .npz is written in that format."
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Count and write."""
+    import pandas as pd
+
+    from partita import io
+    from partita.similarity import posterior_similarity
+
+    draws = _common.read(arguments)
+    similarity = posterior_similarity(draws, dtype=arguments.dtype, n_jobs=arguments.jobs)
+    matrix = similarity.to_dense(dtype=arguments.dtype)
+    output = arguments.output or ""
+    if output.endswith(".npy"):
+        io.write_npy(output, matrix)
+        return
+    if output.endswith(".npz"):
+        io.write_npz(output, {"similarity": matrix})
+        return
+    names = list(similarity.item_names or range(similarity.n_items))
+    frame = pd.DataFrame(matrix, index=pd.Index(names, name="item"), columns=names)
+    if arguments.format == "csv" or output.endswith(".csv"):
+        text = str(frame.to_csv())
+    elif arguments.format == "json":
+        text = _common.to_json({"items": names, "similarity": matrix.tolist()})
+    else:
+        text = str(frame.to_string(float_format=lambda x: f"{x:.3f}"))
+    _common.write(text, arguments)

@@ -1,0 +1,160 @@
+"""Every method on the same draws, every loss on every answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import losses, search, validate
+from partita.comparison._scores import (
+    adjusted_rand_index,
+    rand_index,
+    variation_of_information,
+)
+from partita.distributed import progress
+from partita.errors import InvalidTypeError
+from partita.estimation import Estimate, estimate
+from partita.evidence import Evidence, as_evidence, can_serve
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from partita.typing import Seed
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One row a method; every loss in columns.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Indexed by method: K, the expected value of every loss that the data allow, the seconds
+        taken and, where a truth was given, Rand, AR and VI against it.
+    estimates : dict of str to Estimate
+        What each method answered.
+    """
+
+    frame: pd.DataFrame
+    estimates: Mapping[str, Estimate]
+
+    def __str__(self) -> str:
+        shown = self.frame.copy()
+        shown["seconds"] = shown["seconds"].map("{:.2g}".format)
+        return str(shown.to_string(float_format=lambda x: f"{x:.4f}", na_rep="-"))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(self.frame.to_html(float_format=lambda x: f"{x:.4f}", na_rep="-"))
+
+
+def compare(
+    data: Any,
+    *,
+    truth: Any = None,
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
+    rng: Seed = None,
+    n_jobs: int | None = 1,
+) -> Comparison:
+    """Run every method on the same data and evaluate every loss at every answer.
+
+    Parameters
+    ----------
+    data : Draws, Similarity or anything that can become draws
+    truth : array-like of shape (n,), optional
+        The known partition to score against.
+    methods : list of str, or mapping of str to dict, optional
+        Names for ``estimate(method=)``, or your own names with the keywords of
+        :func:`partita.estimate` for each. Everything that the data allow if None.
+    rng : int, SeedSequence or Generator, optional
+        The same for every method.
+    n_jobs : int
+        Threads; -1 is every core.
+
+    Returns
+    -------
+    Comparison
+        Prints as a table; ``frame`` is a DataFrame. The similarity is made once, before the clock
+        starts.
+
+    Examples
+    --------
+    >>> table = compare([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]], truth=[0, 0, 1, 1])
+    >>> table.frame.loc["minvi", ["K", "Rand"]].tolist()
+    [2.0, 1.0]
+    """
+    n_jobs = validate.n_jobs(n_jobs)
+    evidence = as_evidence(data, n_jobs=n_jobs)
+    if truth is not None:
+        truth = validate.labels("truth", truth, n_items=evidence.n_items)
+    calls = _calls(methods, evidence)
+    seed = validate.seed(rng)
+    _ = evidence.similarity
+    estimates: dict[str, Estimate] = {}
+    seconds: dict[str, float] = {}
+    with progress(len(calls), "methods") as bar:
+        for name, call in calls.items():
+            start = time.perf_counter()
+            estimates[name] = estimate(evidence, rng=seed, n_jobs=n_jobs, **call)
+            seconds[name] = time.perf_counter() - start
+            bar.advance(note=name)
+    return Comparison(_frame(estimates, seconds, evidence, truth, n_jobs), estimates)
+
+
+def _calls(methods: Any, evidence: Evidence) -> dict[str, dict[str, Any]]:
+    if methods is None:
+        return _everything(evidence)
+    if isinstance(methods, Mapping):
+        return {str(name): dict(call) for name, call in methods.items()}
+    if isinstance(methods, str) or not all(isinstance(name, str) for name in methods):
+        raise InvalidTypeError(
+            "`methods` must be a list of names, or a mapping of names to the keywords of "
+            f"estimate(); got {methods!r}."
+        )
+    for name in methods:
+        validate.lookup("methods", name, search.METHODS)
+    return {name: {"method": name} for name in methods}
+
+
+def _everything(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """The paper's methods, and the default search under each loss that the data allow."""
+    calls: dict[str, dict[str, Any]] = {}
+    for name, (loss, how) in search.METHODS.items():
+        needs = {getattr(loss, "needs", "either"), getattr(how, "needs", "either")}
+        if all(can_serve(need, evidence) for need in needs):
+            calls[name] = {"method": name}
+    for name in ("binder", "omari", "vi"):
+        if can_serve(losses.NAMES[name].needs, evidence):
+            calls[f"auto-{name}"] = {"loss": name}
+    return calls
+
+
+def _frame(
+    estimates: Mapping[str, Estimate],
+    seconds: Mapping[str, float],
+    evidence: Evidence,
+    truth: Any,
+    n_jobs: int,
+) -> pd.DataFrame:
+    import pandas as pd
+
+    columns: dict[str, Any] = {"K": [e.n_clusters for e in estimates.values()]}
+    partitions = np.stack([e.labels for e in estimates.values()])
+    for name, loss in losses.NAMES.items():
+        if can_serve(loss.needs, evidence):
+            columns[name] = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
+    if truth is not None:
+        scores = {
+            "Rand": rand_index,
+            "AR": adjusted_rand_index,
+            "VI": variation_of_information,
+        }
+        for name, score in scores.items():
+            columns[name] = [score(truth, labels) for labels in partitions]
+    columns["seconds"] = [seconds[name] for name in estimates]
+    return pd.DataFrame(columns, index=pd.Index(list(estimates), name="method"))

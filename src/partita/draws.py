@@ -1,0 +1,369 @@
+"""Posterior draws of a partition."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import io, validate
+from partita.errors import InvalidTypeError, InvalidValueError
+from partita.partitions import canonical_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.typing import FloatArray, IntArray, Path
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Posterior draws of a partition of n items, one label vector a draw.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_draws, n_items)
+        Integers of any kind (1-based, negative, with gaps, another K in each draw) or strings.
+        Kept canonical: each draw's clusters are numbered 0, 1, ... by first appearance, in the
+        smallest unsigned dtype.
+    weights : array-like of shape (n_draws,), optional
+        Non-negative weights, such as importance weights or counts; all equal if None.
+    chains : array-like of shape (n_draws,), optional
+        The number of the chain that each draw came from; one chain if None.
+    item_names : sequence of str, optional
+        One name per item.
+    traces : mapping of str to array-like of shape (n_draws,), optional
+        Scalars recorded with each draw, such as the log joint density.
+    assumptions : tuple of str
+        What was assumed when the draws were read from a file.
+
+    Examples
+    --------
+    >>> draws = Draws([[1, 1, 2], [5, 9, 9], [3, 3, 0]])
+    >>> draws.labels
+    array([[0, 0, 1],
+           [0, 1, 1],
+           [0, 0, 1]], dtype=uint8)
+    >>> draws.n_clusters
+    array([2, 2, 2])
+    >>> draws.unique().weights
+    array([2., 1.])
+    """
+
+    labels: IntArray
+    weights: FloatArray | None = None
+    chains: IntArray | None = None
+    item_names: tuple[str, ...] | None = None
+    traces: Mapping[str, FloatArray] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        array = validate.whole_numbers("labels", self.labels)
+        if array.ndim != 2:
+            raise InvalidValueError(
+                f"`labels` must have a row for each draw and a column for each item; got shape "
+                f"{array.shape}." + _shape_hint(array.ndim)
+            )
+        if 0 in array.shape:
+            raise InvalidValueError(
+                f"`labels` must hold at least one draw of at least one item; got shape "
+                f"{array.shape}."
+            )
+        self._fix("labels", canonical_rows(array))
+        if self.weights is not None:
+            self._fix("weights", validate.weights("weights", self.weights, self.n_draws).copy())
+        if self.chains is not None:
+            self._fix("chains", _chain_numbers(self.chains, self.n_draws))
+        if self.item_names is not None:
+            self._set("item_names", _names(self.item_names, self.n_items))
+        traces = {str(k): _trace(str(k), v, self.n_draws) for k, v in self.traces.items()}
+        self._set("traces", traces)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _fix(self, name: str, array: NDArray[Any]) -> None:
+        array.setflags(write=False)
+        self._set(name, array)
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws, M."""
+        return int(self.labels.shape[0])
+
+    @property
+    def n_items(self) -> int:
+        """The number of items, n."""
+        return int(self.labels.shape[1])
+
+    @property
+    def n_chains(self) -> int:
+        """The number of chains."""
+        return 1 if self.chains is None else int(np.unique(self.chains).size)
+
+    @cached_property
+    def n_clusters(self) -> NDArray[np.int64]:
+        """The number of clusters of each draw, shape (n_draws,)."""
+        return self.labels.max(axis=1).astype(np.int64) + 1
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The weights scaled to sum to 1, shape (n_draws,)."""
+        if self.weights is None:
+            return np.full(self.n_draws, 1.0 / self.n_draws)
+        return np.asarray(self.weights / self.weights.sum(), dtype=np.float64)
+
+    def __len__(self) -> int:
+        return self.n_draws
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Draws):
+            return NotImplemented
+        return (
+            np.array_equal(self.labels, other.labels)
+            and np.array_equal(self.probabilities, other.probabilities)
+            and _same(self.chains, other.chains)
+            and self.item_names == other.item_names
+            and self.traces.keys() == other.traces.keys()
+            and all(_same(v, other.traces[k]) for k, v in self.traces.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
+        clusters = f"{low} clusters" if low == high else f"{low} to {high} clusters"
+        extra = f", {self.n_chains} chains" if self.n_chains > 1 else ""
+        extra += ", weighted" if self.weights is not None else ""
+        return f"Draws({self.n_draws} draws of {self.n_items} items, {clusters}{extra})"
+
+    def take(self, index: Any) -> Draws:
+        """Keep the draws that ``index`` (a slice, a mask or positions) selects."""
+        kept = np.arange(self.n_draws)[index]
+        if kept.ndim != 1 or kept.size == 0:
+            raise InvalidValueError(f"`index` must select at least one draw; got {index!r}.")
+        return replace(
+            self,
+            labels=self.labels[kept],
+            weights=None if self.weights is None else self.weights[kept],
+            chains=None if self.chains is None else self.chains[kept],
+            traces={k: v[kept] for k, v in self.traces.items()},
+        )
+
+    def burn(self, n_draws: int) -> Draws:
+        """Drop the first ``n_draws`` draws of every chain.
+
+        Examples
+        --------
+        >>> Draws([[0, 0], [0, 1], [0, 0], [0, 1]], chains=[0, 0, 1, 1]).burn(1).n_draws
+        2
+        """
+        validate.integer("n_draws", n_draws, least=0)
+        shortest = int(np.bincount(self._chain_numbers).min())
+        if n_draws >= shortest:
+            raise InvalidValueError(
+                f"`n_draws` to burn must leave at least one draw in each chain; the shortest has "
+                f"{shortest}, got {n_draws}."
+            )
+        return self.take(self._position_in_chain >= n_draws)
+
+    def thin(self, step: int) -> Draws:
+        """Keep every ``step``-th draw of every chain, the first included.
+
+        Examples
+        --------
+        >>> Draws([[0, 0], [0, 1], [0, 0], [0, 1]]).thin(2).labels
+        array([[0, 0],
+               [0, 0]], dtype=uint8)
+        """
+        validate.integer("step", step, least=1)
+        return self.take(self._position_in_chain % step == 0)
+
+    @property
+    def _chain_numbers(self) -> IntArray:
+        return np.zeros(self.n_draws, dtype=np.int64) if self.chains is None else self.chains
+
+    @property
+    def _position_in_chain(self) -> NDArray[np.int64]:
+        chains = self._chain_numbers
+        position = np.empty(self.n_draws, dtype=np.int64)
+        for chain in np.unique(chains):
+            of_chain = np.flatnonzero(chains == chain)
+            position[of_chain] = np.arange(of_chain.size)
+        return position
+
+    @staticmethod
+    def concat(parts: Iterable[Draws]) -> Draws:
+        """Put draws of the same items together; every part's chains stay chains of their own.
+
+        Examples
+        --------
+        >>> Draws.concat([Draws([[0, 0]]), Draws([[0, 1]])]).chains
+        array([0, 1])
+        """
+        parts = list(parts)
+        if not parts or not all(isinstance(part, Draws) for part in parts):
+            raise InvalidTypeError("`parts` must be at least one Draws, and nothing else.")
+        first = parts[0]
+        for part in parts[1:]:
+            if part.n_items != first.n_items or part.item_names != first.item_names:
+                raise InvalidValueError(
+                    "`parts` must be draws of the same items: their number or names differ "
+                    f"({first.n_items} and {part.n_items} items)."
+                )
+        starts = np.cumsum([0] + [part.n_chains for part in parts])
+        chains = [p._chain_numbers + s for p, s in zip(parts, starts, strict=False)]
+        weighted = any(part.weights is not None for part in parts)
+        shared = [k for k in first.traces if all(k in part.traces for part in parts)]
+        return Draws(
+            labels=np.concatenate([part.labels for part in parts]),
+            weights=np.concatenate([p._weights_or_ones for p in parts]) if weighted else None,
+            chains=np.concatenate(chains),
+            item_names=first.item_names,
+            traces={k: np.concatenate([part.traces[k] for part in parts]) for k in shared},
+            assumptions=tuple(dict.fromkeys(a for part in parts for a in part.assumptions)),
+        )
+
+    @property
+    def _weights_or_ones(self) -> FloatArray:
+        return np.ones(self.n_draws) if self.weights is None else self.weights
+
+    def unique(self) -> Draws:
+        """Return the distinct partitions, in order of appearance, with their summed weights.
+
+        Draws of weight zero are dropped. Chains and traces are not kept: a partition may have
+        come from several.
+        """
+        weights = self._weights_or_ones
+        positions: dict[bytes, int] = {}
+        first: list[int] = []
+        owner = np.full(self.n_draws, -1, dtype=np.int64)
+        for m in np.flatnonzero(weights > 0).tolist():
+            key = hashlib.blake2b(self.labels[m].data, digest_size=16).digest()
+            position = positions.setdefault(key, len(first))
+            if position == len(first):
+                first.append(m)
+            owner[m] = position
+        kept = owner >= 0
+        summed = np.bincount(owner[kept], weights[kept], minlength=len(first))
+        return replace(self, labels=self.labels[first], weights=summed, chains=None, traces={})
+
+    def save(self, path: Path) -> None:
+        """Write everything to an ``.npz`` file that :func:`read_draws` reads back."""
+        arrays: dict[str, NDArray[Any]] = {"labels": self.labels}
+        if self.weights is not None:
+            arrays["weights"] = self.weights
+        if self.chains is not None:
+            arrays["chains"] = self.chains
+        if self.item_names is not None:
+            arrays["item_names"] = np.array(self.item_names, dtype=np.str_)
+        arrays |= {f"trace:{name}": trace for name, trace in self.traces.items()}
+        io.write_npz(path, arrays)
+
+
+def read_draws(
+    path: Path,
+    *,
+    orient: str = "draws",
+    header: bool | None = None,
+    index: int | str | bool | None = None,
+    key: str | None = None,
+) -> Draws:
+    """Read draws from a CSV, TSV, ``.npy`` or ``.npz`` file.
+
+    Parameters
+    ----------
+    path : path
+        Text may be compressed with gzip. Nothing is ever unpickled.
+    orient : {"draws", "items"}
+        What a row of the file is.
+    header : bool, optional
+        Whether the first row holds names. Found out if None.
+    index : int, str or False, optional
+        The column that holds row names, by position or by name; False if there is none. If None,
+        the first column is taken as one only when its header cell is empty, or not a number while
+        all others are.
+    key : str, optional
+        Which array of an ``.npz`` holds the labels; ``labels``, or the only 2-D array, if None.
+
+    Returns
+    -------
+    Draws
+        Its ``assumptions`` say in words what was found out rather than told.
+    """
+    table = io.read_table(path, orient=orient, header=header, index=index, key=key)
+    return Draws(
+        table.labels,
+        weights=table.weights,
+        chains=table.chains,
+        item_names=table.item_names,
+        traces=table.traces,
+        assumptions=table.assumptions,
+    )
+
+
+def as_draws(data: Any) -> Draws:
+    """Return ``data`` as draws: a Draws, a path, a DataFrame, an array or nested lists.
+
+    A DataFrame's rows are draws and its columns items, named by the columns.
+    """
+    if isinstance(data, Draws):
+        return data
+    if isinstance(data, str | PathLike):
+        return read_draws(data)
+    if hasattr(data, "columns") and hasattr(data, "to_numpy"):
+        names = [str(name) for name in data.columns]
+        plain = names == [str(i) for i in range(len(names))]
+        return Draws(data.to_numpy(), item_names=None if plain else tuple(names))
+    return Draws(data)
+
+
+def _shape_hint(ndim: int) -> str:
+    if ndim == 1:
+        return " For a single draw pass [labels]."
+    if ndim == 3:
+        return " For probabilities (draws, items, clusters) see Similarity.from_responsibilities."
+    return ""
+
+
+def _chain_numbers(value: Any, n_draws: int) -> NDArray[np.int64]:
+    chains = validate.whole_numbers("chains", value)
+    if chains.shape != (n_draws,):
+        raise InvalidValueError(
+            f"`chains` must be one number for each of the {n_draws} draws; got shape "
+            f"{chains.shape}."
+        )
+    return np.unique(chains, return_inverse=True)[1].astype(np.int64)
+
+
+def _names(value: Sequence[str], n_items: int) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise InvalidTypeError("`item_names` must be one name per item; got a single string.")
+    names = tuple(str(name) for name in value)
+    if len(names) != n_items:
+        raise InvalidValueError(
+            f"`item_names` must be one name for each of the {n_items} items; got {len(names)}."
+        )
+    return names
+
+
+def _trace(name: str, value: Any, n_draws: int) -> NDArray[np.float64]:
+    trace = np.array(value, dtype=np.float64)
+    if trace.shape != (n_draws,):
+        raise InvalidValueError(
+            f"`traces[{name!r}]` must be one number for each of the {n_draws} draws; got shape "
+            f"{trace.shape}."
+        )
+    trace.setflags(write=False)
+    return trace
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b, equal_nan=True)

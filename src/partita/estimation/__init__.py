@@ -1,0 +1,12 @@
+"""The argmin of eq. 8 and its result.
+
+Everything of rows 1 to 7 may be used here; what surrounds the answer (comparison, uncertainty)
+comes after.
+"""
+
+from __future__ import annotations
+
+from partita.estimation._argmin import estimate, expected_loss
+from partita.estimation._estimate import Estimate, Step
+
+__all__ = ["Estimate", "Step", "estimate", "expected_loss"]

@@ -1,0 +1,252 @@
+"""Score what the searches offer and keep the least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import losses, validate
+from partita import search as searches
+from partita.errors import InvalidTypeError, InvalidValueError
+from partita.estimation._estimate import Estimate, Step
+from partita.evidence import Evidence, as_evidence, can_serve
+from partita.losses import VI, Loss, VILowerBound
+from partita.partitions import canonical, smallest_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.search import Candidate, Search
+    from partita.typing import IntArray, Seed
+
+_BATCH = 1024
+_PATH_LABELS = 20_000_000  # labels kept along a path, at most
+
+
+def estimate(
+    data: Any,
+    *,
+    loss: Any = None,
+    search: Any = "auto",
+    method: str | None = None,
+    rng: Seed = None,
+    n_jobs: int | None = 1,
+) -> Estimate:
+    """Return the partition of least expected loss among those that a search supplies (eq. 8).
+
+    Parameters
+    ----------
+    data : Draws, Similarity or anything that can become draws
+        Arrays, nested lists, DataFrames, a path. Wrap a matrix: ``Similarity(P)``.
+    loss : str or Loss, optional
+        A name of :data:`partita.losses.NAMES` or an object. If None, ``vi`` on draws and
+        ``vi-lower-bound`` on a similarity.
+    search : str, Search or list of them
+        A name of :data:`partita.search.NAMES`, an object, or several whose candidates are pooled.
+    method : str, optional
+        A loss and a search together, as the paper names them: ``minbinder``, ``maxpear``,
+        ``minvi`` (average linkage with ``binder``, ``pear``, ``vi-lower-bound``), ``medv``
+        (complete linkage cut at 0.99) and ``map`` (the most frequent draw).
+    rng : int, SeedSequence or Generator, optional
+        One seed gives one answer on any number of threads.
+    n_jobs : int
+        Threads; -1 is every core.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> draws = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
+    >>> best = estimate(draws, loss="binder", search="draws")
+    >>> best.labels
+    array([0, 0, 1, 1])
+    >>> round(best.expected_loss, 6)
+    0.125
+    """
+    n_jobs = validate.n_jobs(n_jobs)
+    evidence = as_evidence(data, n_jobs=n_jobs)
+    if method is not None:
+        if loss is not None or search != "auto":
+            raise InvalidValueError(
+                "`method` names a loss and a search together; give either it or them, not both."
+            )
+        loss, search = validate.lookup("method", method, searches.METHODS)
+    chosen = _loss(loss, evidence)
+    seed = validate.seed(rng)
+    parts = _usable(searches.resolve(search), evidence, is_auto=search == "auto")
+    children = np.random.SeedSequence(seed).spawn(len(parts))
+    winners = []
+    for part, child in zip(parts, children, strict=True):
+        offered = part.candidates(evidence, chosen, rng=np.random.default_rng(child), n_jobs=n_jobs)
+        winner = _best(offered, part, chosen, evidence, n_jobs)
+        if winner is not None:
+            winners.append(winner)
+    if not winners:
+        raise InvalidValueError("`search` must supply at least one candidate; it supplied none.")
+    best = winners[0]
+    for winner in winners[1:]:
+        if _better(winner.loss, best.loss):
+            best = winner
+    return _finish(best, chosen, evidence, seed, n_jobs)
+
+
+def expected_loss(
+    labels: Any, data: Any, *, loss: Any = None, n_jobs: int | None = 1
+) -> float | NDArray[np.float64]:
+    """Return the posterior expected loss of one partition, or of many.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,) or (p, n)
+        One partition, or one a row.
+    data : Draws, Similarity or anything that can become draws
+    loss : str or Loss, optional
+        ``vi`` on draws and ``vi-lower-bound`` on a similarity if None.
+    n_jobs : int
+        Threads; -1 is every core.
+
+    Returns
+    -------
+    float, or ndarray of shape (p,)
+
+    Examples
+    --------
+    >>> expected_loss([0, 0, 1], [[0, 0, 1], [0, 1, 1]], loss="binder") == 2 / 9
+    True
+    >>> expected_loss([[0, 0, 1], [0, 0, 0]], [[0, 0, 1]], loss="omari")
+    array([0., 1.])
+    """
+    n_jobs = validate.n_jobs(n_jobs)
+    evidence = as_evidence(data, n_jobs=n_jobs)
+    chosen = _loss(loss, evidence)
+    partitions = validate.whole_numbers("labels", labels)
+    many = partitions.ndim == 2
+    if partitions.ndim not in (1, 2) or partitions.shape[-1] != evidence.n_items:
+        raise InvalidValueError(
+            f"`labels` must have one label for each of the {evidence.n_items} items, in one row "
+            f"or several; got shape {partitions.shape}."
+        )
+    if partitions.size == 0:
+        return np.empty(0)
+    values = losses.expected(chosen, np.atleast_2d(partitions), evidence, n_jobs=n_jobs)
+    return values if many else float(values[0])
+
+
+def _loss(loss: Any, evidence: Evidence) -> Loss:
+    if loss is None:
+        return VI() if evidence.has_draws else VILowerBound()
+    chosen = losses.resolve(loss)
+    if not can_serve(chosen.needs, evidence):
+        raise InvalidValueError(
+            f"`loss` {losses.name_of(chosen)!r} needs the posterior draws and only a similarity "
+            "was given; pass the draws, or use 'binder', 'vi-lower-bound' or 'pear'."
+        )
+    return chosen
+
+
+def _usable(parts: tuple[Search, ...], evidence: Evidence, *, is_auto: bool) -> tuple[Search, ...]:
+    """Leave out of ``auto`` what needs draws that are not there; otherwise let it say so."""
+    if not is_auto:
+        return parts
+    return tuple(p for p in parts if can_serve(getattr(p, "needs", "either"), evidence))
+
+
+@dataclass(frozen=True, eq=False)
+class _Winner:
+    candidate: Candidate
+    search: Search
+    loss: float
+    path: tuple[Step, ...]
+
+
+def _better(new: float, old: float) -> bool:
+    """Whether a loss is lower by more than rounding, so that the first of equals is kept."""
+    return new < old - 1e-12 * max(1.0, abs(old))
+
+
+def _best(
+    offered: Iterable[Candidate], search: Search, loss: Loss, evidence: Evidence, n_jobs: int
+) -> _Winner | None:
+    best: Candidate | None = None
+    least = np.inf
+    steps: dict[int, Step] = {}
+    kept = 0
+    for candidate, value in _scored(iter(offered), search, loss, evidence, n_jobs):
+        if best is None or _better(value, least):
+            best, least = candidate, value
+        rank = candidate.info.get("rank")
+        if rank is not None and (rank not in steps or _better(value, steps[rank].expected_loss)):
+            kept += candidate.labels.size
+            steps[rank] = _step(candidate, value, keep_labels=kept <= _PATH_LABELS)
+    if best is None:
+        return None
+    return _Winner(best, search, float(least), tuple(steps[rank] for rank in sorted(steps)))
+
+
+def _scored(
+    offered: Iterator[Candidate], search: Search, loss: Loss, evidence: Evidence, n_jobs: int
+) -> Iterator[tuple[Candidate, float]]:
+    """Yield each candidate with its expected loss, evaluated in batches where it is unknown."""
+    size = max(1, min(_BATCH, 100_000_000 // evidence.n_items))
+    while batch := list(islice(offered, size)):
+        for candidate in batch:
+            _check(candidate, search, evidence.n_items)
+        unknown = [i for i, candidate in enumerate(batch) if candidate.expected_loss is None]
+        values = [candidate.expected_loss for candidate in batch]
+        if unknown:
+            partitions = np.stack([batch[i].labels for i in unknown])
+            found = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
+            for i, value in zip(unknown, found.tolist(), strict=True):
+                values[i] = value
+        for candidate, known in zip(batch, values, strict=True):
+            assert known is not None
+            yield candidate, float(known)
+
+
+def _check(candidate: Candidate, search: Search, n_items: int) -> None:
+    labels = getattr(candidate, "labels", None)
+    if labels is None or np.shape(labels) != (n_items,):
+        raise InvalidTypeError(
+            f"A search must yield a Candidate with one label for each of the {n_items} items; "
+            f"{searches.name_of(search)} yielded {candidate!r}."
+        )
+
+
+def _step(candidate: Candidate, value: float, *, keep_labels: bool) -> Step:
+    labels = canonical(candidate.labels)
+    n_clusters = int(labels.max()) + 1
+    info = candidate.info
+    return Step(
+        rank=int(info["rank"]),
+        n_clusters=n_clusters,
+        expected_loss=value,
+        objective=info.get("objective"),
+        labels=labels.astype(smallest_dtype(n_clusters)) if keep_labels else None,
+        memberships=candidate.memberships,
+        restart_labels=info.get("restart_labels"),
+        restart_objectives=info.get("restart_objectives"),
+    )
+
+
+def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: int) -> Estimate:
+    """Evaluate the winner once more, from scratch, so that what is reported is what it costs."""
+    labels: IntArray = canonical(best.candidate.labels)
+    value = losses.expected(loss, labels[None, :], evidence, n_jobs=n_jobs)[0]
+    hidden = {"restart_labels", "restart_objectives"}
+    return Estimate(
+        labels=labels,
+        expected_loss=float(value),
+        loss=loss,
+        search=best.search,
+        memberships=best.candidate.memberships,
+        path=best.path,
+        seed=seed,
+        item_names=evidence.item_names,
+        info={k: v for k, v in best.candidate.info.items() if k not in hidden},
+    )

@@ -1,0 +1,209 @@
+"""What an estimate is, and how it is kept in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import io, losses, search
+from partita.errors import FileError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from partita.losses import Loss
+    from partita.search import Search
+    from partita.typing import FloatArray, IntArray, Path
+
+_FORMAT = 1
+_STEP_ARRAYS = ("labels", "memberships", "restart_labels", "restart_objectives")
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One row of an estimate's path: the best that was found at one rank.
+
+    Parameters
+    ----------
+    rank : int
+        The number of clusters that was asked for.
+    n_clusters : int
+        The number that came out.
+    expected_loss : float
+    objective : float, optional
+        The search's own objective, such as NMF's.
+    labels : ndarray, shape (n,), optional
+        None where keeping the labels of every step would take too much memory.
+    memberships : ndarray, shape (n, rank), optional
+    restart_labels : ndarray, shape (n_restarts, n), optional
+    restart_objectives : ndarray, shape (n_restarts,), optional
+    """
+
+    rank: int
+    n_clusters: int
+    expected_loss: float
+    objective: float | None = None
+    labels: IntArray | None = None
+    memberships: FloatArray | None = None
+    restart_labels: IntArray | None = None
+    restart_objectives: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The partition to report, and how it was found.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n,)
+        Canonical: clusters are numbered 0, 1, ... by first appearance.
+    expected_loss : float
+        The expected ``loss`` of ``labels``.
+    loss : Loss
+        What was minimised.
+    search : Search
+        What supplied the winning candidate. Read from a file, the repr of one that partita does
+        not know; the same goes for ``loss``.
+    memberships : ndarray, shape (n, K), optional
+        Column k belongs to label k.
+    path : tuple of Step
+        One row for each rank that the winning search tried, if it goes by rank.
+    seed : int
+        Given as ``rng``, it gives this estimate again.
+    item_names : tuple of str, optional
+    info : mapping
+        What the search had to say about the winner.
+    """
+
+    labels: NDArray[np.int64]
+    expected_loss: float
+    loss: Loss | str
+    search: Search | str
+    memberships: FloatArray | None = None
+    path: tuple[Step, ...] = ()
+    seed: int = 0
+    item_names: tuple[str, ...] | None = None
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def n_clusters(self) -> int:
+        """The number of clusters, K."""
+        return int(self.labels.max()) + 1
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of items in each cluster, shape (K,)."""
+        return np.bincount(self.labels, minlength=self.n_clusters)
+
+    @property
+    def loss_name(self) -> str:
+        """The public name of the loss, or its repr."""
+        return self.loss if isinstance(self.loss, str) else losses.name_of(self.loss)
+
+    @property
+    def search_name(self) -> str:
+        """The public name of the search, or its repr."""
+        return self.search if isinstance(self.search, str) else search.name_of(self.search)
+
+    def __repr__(self) -> str:
+        return (
+            f"Estimate({self.n_clusters} clusters of {self.labels.size} items, expected "
+            f"{self.loss_name} {self.expected_loss:.6g}, search {self.search_name})"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row an item: its cluster and, where there are any, its memberships."""
+        import pandas as pd
+
+        names = self.item_names or range(self.labels.size)
+        columns: dict[str, Any] = {"cluster": self.labels}
+        if self.memberships is not None:
+            for k in range(self.memberships.shape[1]):
+                columns[f"membership_{k}"] = self.memberships[:, k]
+        return pd.DataFrame(columns, index=pd.Index(names, name="item"))
+
+    def save(self, path: Path) -> None:
+        """Write everything to an ``.npz`` file that :meth:`load` reads back; no pickle."""
+        arrays: dict[str, NDArray[Any]] = {"labels": self.labels}
+        if self.memberships is not None:
+            arrays["memberships"] = self.memberships
+        if self.item_names is not None:
+            arrays["item_names"] = np.array(self.item_names, dtype=np.str_)
+        for i, step in enumerate(self.path):
+            for name in _STEP_ARRAYS:
+                value = getattr(step, name)
+                if value is not None:
+                    arrays[f"path/{i}/{name}"] = value
+        about = {
+            "format": _FORMAT,
+            "expected_loss": self.expected_loss,
+            "loss": _describe(self.loss),
+            "search": _describe(self.search),
+            "seed": str(self.seed),
+            "info": {k: v for k, v in self.info.items() if _is_plain(v)},
+            "path": [
+                {
+                    "rank": step.rank,
+                    "n_clusters": step.n_clusters,
+                    "expected_loss": step.expected_loss,
+                    "objective": step.objective,
+                }
+                for step in self.path
+            ],
+        }
+        arrays["about"] = np.array(json.dumps(about))
+        io.write_npz(path, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Estimate:
+        """Read what :meth:`save` wrote."""
+        arrays = io.read_npz(path)
+        try:
+            about = json.loads(str(arrays["about"]))
+            if about["format"] != _FORMAT:
+                raise FileError(f"{path} was written by another version of partita.")
+            steps = [
+                Step(**row, **{n: arrays.get(f"path/{i}/{n}") for n in _STEP_ARRAYS})
+                for i, row in enumerate(about["path"])
+            ]
+            names = arrays.get("item_names")
+            return cls(
+                labels=arrays["labels"],
+                expected_loss=about["expected_loss"],
+                loss=_restore(about["loss"], losses),
+                search=_restore(about["search"], search),
+                memberships=arrays.get("memberships"),
+                path=tuple(steps),
+                seed=int(about["seed"]),
+                item_names=None if names is None else tuple(names.tolist()),
+                info=about["info"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileError(f"{path} does not hold an estimate that partita saved.") from error
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _describe(value: Any) -> dict[str, Any]:
+    """A loss or a search as its class name and plain fields, or as its repr if it has others."""
+    if is_dataclass(value):
+        content = {f.name: getattr(value, f.name) for f in fields(value)}
+        if all(_is_plain(v) for v in content.values()):
+            return {"class": type(value).__name__, "fields": content, "repr": repr(value)}
+    return {"repr": value if isinstance(value, str) else repr(value)}
+
+
+def _restore(about: dict[str, Any], room: Any) -> Any:
+    """The value that was described, if its class is one of the room's, else its repr."""
+    name = about.get("class")
+    if name in room.__all__ and is_dataclass(getattr(room, name)):
+        return getattr(room, name)(**about["fields"])
+    return about["repr"]

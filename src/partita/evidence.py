@@ -1,0 +1,103 @@
+"""What an estimate may rest on: draws, a similarity, or both, each made once when asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from partita import validate
+from partita.draws import Draws, as_draws
+from partita.errors import InvalidValueError
+from partita.similarity import Similarity, posterior_similarity
+
+if TYPE_CHECKING:
+    from partita.typing import Needs
+
+
+class Evidence:
+    """The draws, the similarity or both, shared by the loss and the search of one estimate.
+
+    Parameters
+    ----------
+    draws : Draws, optional
+    similarity : Similarity, optional
+        At least one of the two. A similarity made from draws brings them along.
+    n_jobs : int
+        Threads for what has to be made.
+    """
+
+    def __init__(
+        self,
+        draws: Draws | None = None,
+        similarity: Similarity | None = None,
+        *,
+        n_jobs: int = 1,
+    ) -> None:
+        if draws is None and similarity is not None:
+            draws = similarity.draws
+        self._draws = draws
+        self._similarity = similarity
+        self.n_jobs = n_jobs
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        if self._draws is not None:
+            return self._draws.n_items
+        return self.similarity.n_items
+
+    @property
+    def item_names(self) -> tuple[str, ...] | None:
+        """The names of the items, if they have any."""
+        if self._draws is not None:
+            return self._draws.item_names
+        return self.similarity.item_names
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether there are draws."""
+        return self._draws is not None
+
+    @property
+    def has_dense(self) -> bool:
+        """Whether a matrix is in memory already."""
+        return self._similarity is not None and self._similarity.is_dense
+
+    @property
+    def draws(self) -> Draws:
+        """The draws, or an error that names what works without them."""
+        if self._draws is None:
+            raise InvalidValueError(
+                "This loss or search needs the posterior draws and only a similarity was given; "
+                "pass the draws, or use the losses 'binder', 'vi-lower-bound' or 'pear' with a "
+                "search other than 'draws'."
+            )
+        return self._draws
+
+    @cached_property
+    def distinct(self) -> Draws:
+        """The distinct partitions among the draws, with their summed weights."""
+        return self.draws.unique()
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity; from draws, a matrix where it fits in half of the free memory."""
+        if self._similarity is None:
+            n_bytes = 8 * self.draws.n_items**2
+            kind = "dense" if n_bytes < validate.free_memory() // 2 else "implicit"
+            self._similarity = posterior_similarity(self.draws, kind=kind, n_jobs=self.n_jobs)
+        return self._similarity
+
+
+def as_evidence(data: Any, *, n_jobs: int = 1) -> Evidence:
+    """Return ``data`` as evidence: a Similarity as it is, anything else as draws."""
+    if isinstance(data, Evidence):
+        return data
+    if isinstance(data, Similarity):
+        return Evidence(similarity=data, n_jobs=n_jobs)
+    return Evidence(draws=as_draws(data), n_jobs=n_jobs)
+
+
+def can_serve(needs: Needs, evidence: Evidence) -> bool:
+    """Whether a loss of these needs can be evaluated on the evidence."""
+    return evidence.has_draws or needs != "draws"

@@ -1,0 +1,39 @@
+"""Label vectors, a row a draw."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita.kernels._compile import jit
+
+
+@jit
+def count_clusters(codes, span):
+    """Count the distinct codes, each in ``0 .. span - 1``, of every row."""
+    m, n = codes.shape
+    seen = np.full(span, -1, dtype=np.int64)
+    out = np.zeros(m, dtype=np.int64)
+    for r in range(m):
+        for i in range(n):
+            c = codes[r, i]
+            if seen[c] != r:
+                seen[c] = r
+                out[r] += 1
+    return out
+
+
+@jit
+def renumber(codes, span, out):
+    """Write each row's clusters numbered by first appearance into ``out``."""
+    m, n = codes.shape
+    seen = np.full(span, -1, dtype=np.int64)
+    number = np.zeros(span, dtype=np.int64)
+    for r in range(m):
+        following = 0
+        for i in range(n):
+            c = codes[r, i]
+            if seen[c] != r:
+                seen[c] = r
+                number[c] = following
+                following += 1
+            out[r, i] = number[c]

@@ -1,0 +1,75 @@
+"""Losses: what it costs to report one partition when another is true.
+
+One file a loss; none imports another; what they share is in ``_common``. Each is a frozen
+dataclass, callable on two partitions, averaged over draws or evaluated on a similarity. ``NAMES``
+maps the public strings to values; to add a loss, write one file and one line here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from partita import validate
+from partita.errors import InvalidTypeError
+from partita.losses._common import Combination, Loss, RatioLoss, expected
+from partita.losses.binder import Binder
+from partita.losses.id import ID
+from partita.losses.nid import NID
+from partita.losses.nvi import NVI
+from partita.losses.omari import OMARI
+from partita.losses.pear import PEAR
+from partita.losses.vi import VI
+from partita.losses.vi_lower_bound import VILowerBound
+from partita.losses.zero_one import ZeroOne
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "ID",
+    "NAMES",
+    "NID",
+    "NVI",
+    "OMARI",
+    "PEAR",
+    "VI",
+    "Binder",
+    "Combination",
+    "Loss",
+    "RatioLoss",
+    "VILowerBound",
+    "ZeroOne",
+    "expected",
+    "name_of",
+    "resolve",
+]
+
+NAMES: Mapping[str, Loss] = {
+    "binder": Binder(),
+    "vi": VI(),
+    "nvi": NVI(),
+    "id": ID(),
+    "nid": NID(),
+    "omari": OMARI(),
+    "vi-lower-bound": VILowerBound(),
+    "pear": PEAR(),
+    "zero-one": ZeroOne(),
+}
+
+
+def resolve(loss: Any) -> Loss:
+    """Return the loss that a name or an object stands for."""
+    if isinstance(loss, str):
+        return validate.lookup("loss", loss, NAMES)
+    if isinstance(loss, type) or not callable(loss) or not hasattr(loss, "needs"):
+        raise InvalidTypeError(
+            "`loss` must be a name or a loss object, callable on two partitions with an attribute "
+            f"`needs`; got {loss!r}."
+        )
+    validate.choice("loss.needs", loss.needs, ("draws", "similarity", "either"))
+    return loss
+
+
+def name_of(loss: Loss) -> str:
+    """Return the public name of a loss, or its repr if it has none."""
+    return next((name for name, value in NAMES.items() if value == loss), repr(loss))

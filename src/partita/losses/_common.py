@@ -1,0 +1,290 @@
+"""What losses share: the formula of DESIGN's table, and how it is averaged.
+
+With ``cell(x)`` summed over the clusters of a draw (t), of the estimate (e) and over their
+contingency table (j), and w = cell(n), the loss of one draw is a ratio of two combinations of
+(t, e, j, w, min(t, e), t·e/w, n).
+
+On a similarity the mean over draws is moved inside (eq. 7 of the paper): Σ over cells of cell(x)
+is Σ over items of cell(x)/x, with x the number of items that share the item's cell, and that
+number's mean over draws is Σ_j π̂_ij for t and Σ_j x_ij π̂_ij for j. So every loss here has both
+forms; ``needs`` says which is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from partita import kernels, validate
+from partita.distributed import blocks, map_blocks
+from partita.partitions import Tree, canonical_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.draws import Draws
+    from partita.evidence import Evidence
+    from partita.similarity import Similarity
+    from partita.typing import IntArray, Needs
+
+_WORK = 20_000_000  # label look-ups in about fifty milliseconds
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """What a loss must be: callable on two partitions, and plain about what it needs.
+
+    A loss may also have ``expected(partitions, evidence, *, n_jobs)`` for many partitions at once
+    and ``expected_along(tree, evidence, *, n_jobs)`` for every cut of a tree; without them
+    the mean over draws of the loss itself is taken.
+    """
+
+    needs: ClassVar[Needs]
+
+    def __call__(self, truth: Any, labels: Any) -> float:
+        """Return the loss of reporting ``labels`` when ``truth`` is so."""
+
+
+class Basis(NamedTuple):
+    """The terms that a loss combines; arrays of one shape, or numbers."""
+
+    t: Any
+    e: Any
+    j: Any
+    w: float
+    n: float
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Coefficients of (t, e, j, w, min(t, e), t·e/w, n)."""
+
+    t: float = 0.0
+    e: float = 0.0
+    j: float = 0.0
+    w: float = 0.0
+    least: float = 0.0
+    product: float = 0.0
+    n: float = 0.0
+
+    def __call__(self, b: Basis) -> Any:
+        """Evaluate on a basis; t·e/w is 0 when w is 0."""
+        total = self.t * b.t + self.e * b.e + self.j * b.j + (self.w * b.w + self.n * b.n)
+        if self.least:
+            total = total + self.least * np.minimum(b.t, b.e)
+        if self.product and b.w:
+            total = total + self.product * b.t * b.e / b.w
+        return total
+
+
+def pairs(x: Any) -> Any:
+    """x²: pairs of items, an item with itself included."""
+    return np.square(np.asarray(x, dtype=np.float64))
+
+
+def entropy(x: Any) -> Any:
+    """X log₂ x, and 0 at 0."""
+    x = np.asarray(x, dtype=np.float64)
+    return x * np.log2(np.where(x > 0, x, 1.0))
+
+
+def distinct_pairs(x: Any) -> Any:
+    """x(x - 1)/2: pairs of different items."""
+    x = np.asarray(x, dtype=np.float64)
+    return x * (x - 1) / 2
+
+
+@dataclass(frozen=True)
+class RatioLoss:
+    """A loss of the form ``numerator(basis) / denominator(basis)``; subclass it to add one.
+
+    A subclass sets ``needs``, ``cell`` (vectorised over x ≥ 0), ``numerator`` and
+    ``denominator``, and is then evaluated, and searched, by compiled code that knows none of them.
+    """
+
+    needs: ClassVar[Needs]
+    cell: ClassVar[Callable[[Any], Any]]
+
+    @property
+    def numerator(self) -> Combination:
+        """Coefficients of the numerator."""
+        raise TypeError(f"{type(self).__name__} must define `numerator`.")
+
+    @property
+    def denominator(self) -> Combination:
+        """Coefficients of the denominator."""
+        raise TypeError(f"{type(self).__name__} must define `denominator`.")
+
+    def table(self, n_items: int) -> NDArray[np.float64]:
+        """Tabulate ``cell`` at 0, 1, ..., n."""
+        return np.asarray(type(self).cell(np.arange(n_items + 1)), dtype=np.float64)
+
+    def ratio(self, basis: Basis) -> Any:
+        """Numerator over denominator; 0 where the numerator is, identical partitions included."""
+        top = np.asarray(self.numerator(basis), dtype=np.float64)
+        bottom = np.asarray(self.denominator(basis), dtype=np.float64)
+        noise = 64 * np.finfo(np.float64).eps * (abs(basis.w) + basis.n)
+        safe = np.where(bottom > 0, bottom, 1.0)
+        return np.where((np.abs(top) <= noise) | (bottom <= 0), 0.0, top / safe)
+
+    def __call__(self, truth: Any, labels: Any) -> float:
+        """Return the loss of reporting ``labels`` when ``truth`` is so.
+
+        Parameters
+        ----------
+        truth, labels : array-like of shape (n,)
+            Two partitions of the same items, labelled by any integers or strings.
+        """
+        first = validate.labels("truth", truth)
+        second = validate.labels("labels", labels, n_items=first.size)
+        draw, partition = canonical_rows(first[None, :]), _partitions(second[None, :])
+        draw.setflags(write=False)
+        table = self.table(first.size)
+        t = kernels.contingency.marginal(draw, table)
+        e = kernels.contingency.marginal(partition, table)
+        j = _joint(draw, partition, table)[0]
+        return float(self.ratio(Basis(t, e, j, table[-1], first.size))[0])
+
+    def expected(
+        self, partitions: IntArray, evidence: Evidence, *, n_jobs: int = 1
+    ) -> NDArray[np.float64]:
+        """Return the expected loss of each of the (p, n) partitions."""
+        partitions = _partitions(partitions)
+        if self._from_draws(evidence, partitions.shape[0]):
+            return self._expected_from_draws(partitions, evidence.distinct, n_jobs)
+        return self._expected_from_similarity(partitions, evidence.similarity, n_jobs)
+
+    def _from_draws(self, evidence: Evidence, n_partitions: int) -> bool:
+        """Whether to evaluate on the draws: a must, or the cheaper of two equal answers."""
+        if self.needs != "either":
+            return self.needs == "draws"
+        if evidence.has_dense or not evidence.has_draws:
+            return False
+        return n_partitions * 100 < evidence.n_items
+
+    def _expected_from_draws(
+        self, partitions: IntArray, draws: Draws, n_jobs: int
+    ) -> NDArray[np.float64]:
+        table = self.table(draws.n_items)
+        e = kernels.contingency.marginal(partitions, table)[:, None]
+        weights = draws.probabilities
+
+        def work(part: tuple[slice, slice]) -> NDArray[np.float64]:
+            of_draws, of_partitions = part
+            labels = draws.labels[of_draws]
+            t = kernels.contingency.marginal(labels, table)
+            j = _joint(labels, partitions[of_partitions], table)
+            basis = Basis(t, e[of_partitions], j, table[-1], draws.n_items)
+            return np.asarray(self.ratio(basis) @ weights[of_draws])
+
+        out = np.zeros(partitions.shape[0])
+        parts = list(_grid(draws.n_draws, partitions.shape[0], draws.n_items))
+        done = map_blocks(work, parts, n_jobs=n_jobs, label="expected loss")
+        for (_, rows), losses in zip(parts, done, strict=True):
+            out[rows] += losses
+        return out
+
+    def _per_item(self, x: Any) -> Any:
+        """cell(x)/x, what each of x items in a cell contributes."""
+        return type(self).cell(x) / x
+
+    def _expected_from_similarity(
+        self, partitions: IntArray, similarity: Similarity, n_jobs: int
+    ) -> NDArray[np.float64]:
+        n = similarity.n_items
+        table = self.table(n)
+        e = kernels.contingency.marginal(partitions, table)
+        t = self._per_item(similarity.row_sums).sum()
+        own = [similarity.own_sums(labels, n_jobs=n_jobs) for labels in partitions]
+        j = np.array([self._per_item(sums).sum() for sums in own])
+        return np.asarray(self.ratio(Basis(t, e, j, table[-1], n)))
+
+    def expected_along(
+        self, tree: Tree, evidence: Evidence, *, n_jobs: int = 1
+    ) -> NDArray[np.float64]:
+        """Return the expected loss of the cuts into 1, ..., n clusters, in one pass over the tree.
+
+        Every node's share of e and j is found once; going down, a split replaces one node's share
+        by its children's.
+        """
+        table = self.table(tree.n_items)
+        e = tree.accumulate(table[tree.size])
+        if self._from_draws(evidence, tree.n_items):
+            return self._along_draws(tree, e, table, evidence.distinct, n_jobs)
+        j = tree.accumulate(self._node_sums(tree, evidence.similarity))
+        t = self._per_item(evidence.similarity.row_sums).sum()
+        return np.asarray(self.ratio(Basis(t, e, j, table[-1], tree.n_items)))
+
+    def _along_draws(
+        self, tree: Tree, e: Any, table: NDArray[np.float64], draws: Draws, n_jobs: int
+    ) -> NDArray[np.float64]:
+        def work(part: slice) -> NDArray[np.float64]:
+            labels = draws.labels[part]
+            t = kernels.contingency.marginal(labels, table)[:, None]
+            nodes = kernels.tree.joint(
+                labels, tree.order, tree.first, tree.size, tree.children, tree.tops, table
+            )
+            basis = Basis(t, e, tree.accumulate(nodes), table[-1], tree.n_items)
+            return np.asarray(draws.probabilities[part] @ self.ratio(basis))
+
+        out = np.zeros(tree.n_items)
+        parts = blocks(draws.n_draws, max(1, 500_000 // tree.n_items))
+        for losses in map_blocks(work, parts, n_jobs=n_jobs, label="cuts"):
+            out += losses
+        return out
+
+    def _node_sums(self, tree: Tree, similarity: Similarity) -> NDArray[np.float64]:
+        """Σ over a node's items i of cell(x)/x at x = Σ_j in node π̂_ij, for every node."""
+        n = tree.n_items
+        matrix = similarity.to_dense()
+        sums = np.ones(n)
+        out = np.empty(2 * n - 1)
+        out[:n] = self._per_item(sums)
+        for node, (left, _) in enumerate(tree.children.tolist(), start=n):
+            a = int(tree.first[node])
+            c = a + int(tree.size[node])
+            b = a + int(tree.size[left])
+            kernels.tree.add_cross_sums(matrix, tree.order, a, b, c, sums)
+            out[node] = self._per_item(sums[tree.order[a:c]]).sum()
+        return out
+
+
+def expected(
+    loss: Loss, partitions: IntArray, evidence: Evidence, *, n_jobs: int = 1
+) -> NDArray[np.float64]:
+    """Return the expected loss of each partition, by the loss's own way or its mean over draws."""
+    own = getattr(loss, "expected", None)
+    if own is not None:
+        return np.asarray(own(partitions, evidence, n_jobs=n_jobs), dtype=np.float64)
+    draws = evidence.distinct
+    each = [[loss(draw, labels) for draw in draws.labels] for labels in partitions]
+    return np.asarray(each, dtype=np.float64) @ draws.probabilities
+
+
+def _partitions(labels: IntArray) -> IntArray:
+    """Canonical rows in the one dtype that the kernels are compiled for, beside each of draws'."""
+    return canonical_rows(labels).astype(np.uint32)
+
+
+def _joint(draws: IntArray, partitions: IntArray, table: Any) -> NDArray[np.float64]:
+    return np.asarray(
+        kernels.contingency.joint(
+            draws,
+            draws.max(axis=1).astype(np.int64) + 1,
+            partitions,
+            partitions.max(axis=1).astype(np.int64) + 1,
+            table,
+        )
+    )
+
+
+def _grid(n_draws: int, n_partitions: int, n_items: int) -> Iterator[tuple[slice, slice]]:
+    """Blocks of draws by blocks of partitions, each a bounded amount of work."""
+    of_draws = min(n_draws, max(1, _WORK // n_items))
+    of_partitions = max(1, _WORK // (n_items * of_draws))
+    for rows in blocks(n_partitions, of_partitions):
+        for columns in blocks(n_draws, of_draws):
+            yield columns, rows

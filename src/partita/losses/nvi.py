@@ -1,0 +1,43 @@
+"""The normalised variation of information."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from partita.losses._common import Combination, RatioLoss, entropy
+from partita.typing import Needs
+
+
+@dataclass(frozen=True)
+class NVI(RatioLoss):
+    r"""The variation of information over the joint entropy, in [0, 1].
+
+    With t, e and j the sums of x log₂ x over the clusters of c, of c* and over their contingency
+    table, :math:`L = (t + e - 2j) / (n \log_2 n - j)`.
+
+    References
+    ----------
+    Vinh, Epps & Bailey (2010), Information theoretic measures for clusterings comparison,
+    J. Machine Learning Research 11.
+
+    Examples
+    --------
+    >>> NVI()([0, 0, 1, 1], [1, 1, 0, 0])
+    0.0
+    >>> NVI()([0, 0, 1, 1], [0, 1, 0, 1])
+    1.0
+    """
+
+    needs: ClassVar[Needs] = "draws"
+    cell = staticmethod(entropy)
+
+    @property
+    def numerator(self) -> Combination:
+        """T + e - 2j."""
+        return Combination(t=1, e=1, j=-2)
+
+    @property
+    def denominator(self) -> Combination:
+        """W - j."""
+        return Combination(w=1, j=-1)

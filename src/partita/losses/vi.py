@@ -1,0 +1,56 @@
+"""The variation of information."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from partita import validate
+from partita.losses._common import Combination, RatioLoss, entropy
+from partita.typing import Needs
+
+
+@dataclass(frozen=True)
+class VI(RatioLoss):
+    r"""The variation of information, in bits (eq. 17).
+
+    .. math:: L(c, c^*) = \frac{1}{n} \Big[ a \sum_r n_{r+} \log_2 n_{r+}
+              + (2 - a) \sum_s n_{+s} \log_2 n_{+s} - 2 \sum_{rs} n_{rs} \log_2 n_{rs} \Big]
+
+    Parameters
+    ----------
+    a : float in [0, 2]
+        The cost of splitting what belongs together; 2 - a is that of joining what does not.
+        Larger a gives fewer clusters.
+
+    References
+    ----------
+    Meilă (2007), Comparing clusterings, J. Multivariate Analysis 98. Wade & Ghahramani (2018),
+    Bayesian cluster analysis, Bayesian Analysis 13. Dahl, Johnson & Müller (2022), Search
+    algorithms and loss functions for Bayesian clustering, J. Comput. Graph. Stat. 31, for a ≠ 1.
+
+    Examples
+    --------
+    >>> VI()([0, 0, 1, 1], ["b", "b", "a", "a"])
+    0.0
+    >>> VI()([0, 0, 1, 1], [0, 1, 0, 1])
+    2.0
+    """
+
+    needs: ClassVar[Needs] = "draws"
+    cell = staticmethod(entropy)
+
+    a: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
+
+    @property
+    def numerator(self) -> Combination:
+        """a·t + (2 - a)·e - 2j."""
+        return Combination(t=self.a, e=2 - self.a, j=-2)
+
+    @property
+    def denominator(self) -> Combination:
+        """N."""
+        return Combination(n=1)

@@ -1,0 +1,49 @@
+"""The zero-one loss, whose best answer is the most frequent draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from partita import validate
+from partita.partitions import canonical, canonical_rows
+from partita.typing import Needs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.evidence import Evidence
+    from partita.typing import IntArray
+
+
+@dataclass(frozen=True)
+class ZeroOne:
+    """0 if two partitions are the same, else 1; its minimiser is the MAP partition.
+
+    Examples
+    --------
+    >>> ZeroOne()([0, 0, 1], [7, 7, 3])
+    0.0
+    >>> ZeroOne()([0, 0, 1], [0, 1, 1])
+    1.0
+    """
+
+    needs: ClassVar[Needs] = "draws"
+
+    def __call__(self, truth: Any, labels: Any) -> float:
+        """Return 0.0 for equal partitions, else 1.0."""
+        truth = canonical(truth)
+        labels = validate.labels("labels", labels, n_items=truth.size)
+        return float(not np.array_equal(truth, canonical(labels)))
+
+    def expected(
+        self, partitions: IntArray, evidence: Evidence, *, n_jobs: int = 1
+    ) -> NDArray[np.float64]:
+        """Return one minus the posterior probability of each of the (p, n) partitions."""
+        draws = evidence.distinct
+        rows = (row.tobytes() for row in draws.labels.astype(np.uint32))
+        found = dict(zip(rows, draws.probabilities.tolist(), strict=True))
+        asked = canonical_rows(partitions).astype(np.uint32)
+        return np.array([1 - found.get(row.tobytes(), 0.0) for row in asked])

@@ -1,0 +1,32 @@
+"""Labels as values: canonical form, contingency, meet, join, enumeration, nested cuts.
+
+Rows 1 of the design above it, kernels beside it, nothing below it.
+"""
+
+from __future__ import annotations
+
+from partita.partitions._labels import (
+    bell_number,
+    canonical,
+    canonical_rows,
+    contingency,
+    enumerate_partitions,
+    join,
+    meet,
+    n_clusters,
+    smallest_dtype,
+)
+from partita.partitions._tree import Tree
+
+__all__ = [
+    "Tree",
+    "bell_number",
+    "canonical",
+    "canonical_rows",
+    "contingency",
+    "enumerate_partitions",
+    "join",
+    "meet",
+    "n_clusters",
+    "smallest_dtype",
+]

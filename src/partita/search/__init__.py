@@ -1,0 +1,69 @@
+"""Searches: ways of supplying candidate partitions for the argmin of eq. 8.
+
+One file a search; none imports another; what they share is in ``_common`` and ``_hierarchy``.
+``NAMES`` maps the public strings to values, ``METHODS`` the paper's names to a loss and a search;
+to add a search, write one file and one line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from partita import validate
+from partita.errors import InvalidTypeError, InvalidValueError
+from partita.losses import PEAR, Binder, Loss, VILowerBound, ZeroOne
+from partita.search._common import Candidate, Search
+from partita.search.linkage import Linkage
+from partita.search.medvedovic import Medvedovic
+from partita.search.sampled import Sampled
+
+__all__ = [
+    "METHODS",
+    "NAMES",
+    "Candidate",
+    "Linkage",
+    "Medvedovic",
+    "Sampled",
+    "Search",
+    "name_of",
+    "resolve",
+]
+
+NAMES: Mapping[str, Search | tuple[Search, ...]] = {
+    "draws": Sampled(),
+    "average": Linkage("average"),
+    "complete": Linkage("complete"),
+    "medvedovic": Medvedovic(),
+    "auto": (Linkage("average"), Sampled(max_candidates=1000)),
+}
+
+METHODS: Mapping[str, tuple[Loss | None, Search]] = {
+    "minbinder": (Binder(), Linkage("average")),
+    "maxpear": (PEAR(), Linkage("average")),
+    "minvi": (VILowerBound(), Linkage("average")),
+    "medv": (None, Medvedovic()),
+    "map": (ZeroOne(), Sampled()),
+}
+
+
+def resolve(search: Any) -> tuple[Search, ...]:
+    """Return the searches that a name, an object, or a list of them stands for."""
+    if isinstance(search, str):
+        found = validate.lookup("search", search, NAMES)
+        return found if isinstance(found, tuple) else (found,)
+    if isinstance(search, list | tuple):
+        if not search:
+            raise InvalidValueError("`search` must name at least one search; got an empty list.")
+        return tuple(one for part in search for one in resolve(part))
+    if isinstance(search, type) or not hasattr(search, "candidates"):
+        raise InvalidTypeError(
+            "`search` must be a name, a search object with a method `candidates`, or a list of "
+            f"them; got {search!r}."
+        )
+    return (search,)
+
+
+def name_of(search: Search) -> str:
+    """Return the public name of a search, or its repr if it has none."""
+    return next((name for name, value in NAMES.items() if value == search), repr(search))

@@ -1,0 +1,39 @@
+"""The dendrogram of 1 - π̂, which two searches cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from partita import validate
+from partita.partitions import Tree
+
+if TYPE_CHECKING:
+    from partita.evidence import Evidence
+
+METHODS = ("average", "complete", "single", "weighted")
+
+
+def dendrogram(evidence: Evidence, method: str) -> Tree:
+    """Return the tree of agglomerative clustering with the dissimilarity 1 - π̂."""
+    from scipy.cluster.hierarchy import linkage
+
+    n = evidence.n_items
+    if n == 1:
+        return Tree(np.empty((0, 2), dtype=np.int64), np.empty(0))
+    n_pairs = n * (n - 1) // 2
+    validate.fits_in_memory(
+        f"The dendrogram of {n:,} items",
+        16 * n_pairs,  # the distances, and the copy that is worked on
+        "use a search that needs no dendrogram, such as 'draws'.",
+    )
+    matrix = evidence.similarity.to_dense(n_jobs=evidence.n_jobs)
+    distances = np.empty(n_pairs)
+    start = 0
+    for i in range(n - 1):
+        stop = start + n - 1 - i
+        np.subtract(1.0, matrix[i, i + 1 :], out=distances[start:stop])
+        start = stop
+    np.maximum(distances, 0.0, out=distances)
+    return Tree.from_linkage(linkage(distances, method))

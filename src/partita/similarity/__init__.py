@@ -1,0 +1,11 @@
+"""The posterior similarity matrix π̂ (eq. 4) as an operator, whatever stands behind it.
+
+Three backings, one file each, none importing another: a dense matrix, the draws themselves, the
+responsibilities of a marginalised mixture. Rows 1 to 3 of the design above it.
+"""
+
+from __future__ import annotations
+
+from partita.similarity._similarity import Similarity, posterior_similarity
+
+__all__ = ["Similarity", "posterior_similarity"]

@@ -1,0 +1,137 @@
+"""A similarity that is a matrix in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import kernels
+from partita.distributed import blocks, map_blocks
+from partita.errors import InvalidTypeError, InvalidValueError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.typing import FloatArray, IntArray
+
+_TOLERANCE = 1e-6  # float32 and text files round; a real asymmetry is far larger
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """π̂ held as an (n, n) array."""
+
+    array: FloatArray
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return int(self.array.shape[0])
+
+    def matmul(self, x: FloatArray, n_jobs: int) -> FloatArray:
+        """π̂ x."""
+        return np.asarray(self.array @ x)
+
+    def block(self, rows: IntArray, cols: IntArray) -> FloatArray:
+        """π̂[rows][:, cols]."""
+        return np.asarray(self.array[np.ix_(rows, cols)])
+
+    def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
+        """The whole matrix."""
+        return np.asarray(self.array, dtype=dtype)
+
+    def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
+        """Σ_j x_ij π̂_ij for every item i."""
+        members = np.argsort(labels, kind="stable")
+        sizes = np.bincount(labels, minlength=n_clusters)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        out = np.empty(self.n_items)
+
+        def work(part: slice) -> None:
+            kernels.contingency.own_sums(self.array, members, starts, part.start, part.stop, out)
+
+        for _ in map_blocks(work, _clusters_by_cost(sizes), n_jobs=n_jobs):
+            pass
+        return out
+
+    @cached_property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Σ_j π̂_ij for every item i."""
+        return np.asarray(self.array.sum(axis=1, dtype=np.float64))
+
+    def frobenius2(self) -> float:
+        """Σ_ij π̂_ij²."""
+        flat = self.array.ravel()
+        return float(sum(np.dot(flat[b], flat[b]) for b in blocks(flat.size, 1 << 22)))
+
+
+def _clusters_by_cost(sizes: NDArray[np.int64]) -> list[slice]:
+    """Runs of clusters whose pairs add up to some ten milliseconds of work, at least one each."""
+    parts, start, cost = [], 0, 0
+    for k, size in enumerate(sizes.tolist()):
+        cost += size * size
+        if cost > 5_000_000:
+            parts.append(slice(start, k + 1))
+            start, cost = k + 1, 0
+    if start < sizes.size:
+        parts.append(slice(start, sizes.size))
+    return parts
+
+
+def checked(matrix: Any) -> FloatArray:
+    """Return ``matrix`` as a read-only float array after checking that it is a similarity."""
+    try:
+        array = np.asarray(matrix)
+        if array.dtype.kind not in "fiub":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidTypeError("A similarity must be a matrix of numbers.") from None
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise InvalidValueError(
+            f"A similarity must be square, items by items; got shape {array.shape}. If these are "
+            "draws, pass them as they are or as Draws."
+        )
+    if array.shape[0] == 0:
+        raise InvalidValueError("A similarity must have at least one item; got none.")
+    array = np.ascontiguousarray(array)
+    _check_diagonal(array)
+    for rows in blocks(array.shape[0], max(1, (1 << 22) // array.shape[0])):
+        _check_rows(array, rows)
+    array = array.view()
+    array.setflags(write=False)
+    return array
+
+
+def _check_diagonal(array: FloatArray) -> None:
+    diagonal = np.diagonal(array)
+    bad = ~(np.abs(diagonal - 1) <= _TOLERANCE)
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise InvalidValueError(
+            f"A similarity must have 1 on its diagonal; got {diagonal[i]:g} at item {i}. An item "
+            "is always with itself: set the diagonal to 1, or divide counts by their number."
+        )
+
+
+def _check_rows(array: FloatArray, rows: slice) -> None:
+    part = array[rows]
+    bad = ~((part >= -_TOLERANCE) & (part <= 1 + _TOLERANCE))
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        raise InvalidValueError(
+            f"A similarity must hold probabilities in [0, 1]; got {part[i, j]:g} at "
+            f"({rows.start + int(i)}, {int(j)}). Divide counts by the number of draws."
+        )
+    bad = np.abs(part - array[:, rows].T) > _TOLERANCE
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        a, b = rows.start + int(i), int(j)
+        raise InvalidValueError(
+            f"A similarity must be symmetric; got {array[a, b]:g} at ({a}, {b}) and "
+            f"{array[b, a]:g} at ({b}, {a})."
+        )

@@ -1,0 +1,117 @@
+"""A similarity that is the draws: π̂ = Σ_m w_m Z_m Z_mᵀ, never formed unless asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import kernels
+from partita.distributed import blocks, map_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.draws import Draws
+    from partita.typing import FloatArray, IntArray
+
+_WORK = 10_000_000  # label look-ups in some ten milliseconds
+
+
+@dataclass(frozen=True, eq=False)
+class Implicit:
+    """π̂ as the draws that it averages."""
+
+    draws: Draws
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return self.draws.n_items
+
+    @cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self.draws.n_clusters)])
+
+    def matmul(self, x: FloatArray, n_jobs: int) -> FloatArray:
+        """π̂ x in O(nMr): sum x within the clusters of every draw, then give each item its sums."""
+        labels, offsets = self.draws.labels, self._offsets
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        groups = np.zeros((int(offsets[-1]), x.shape[1]))
+        out = np.zeros_like(x)
+
+        def gather(part: slice) -> None:
+            kernels.contingency.group_sums(labels[part], x, offsets[part], groups)
+
+        def spread(part: slice) -> None:
+            kernels.contingency.spread(
+                labels, self.draws.probabilities, groups, offsets, part.start, part.stop, out
+            )
+
+        for total, cost, work in (
+            (labels.shape[0], labels.shape[1], gather),
+            (labels.shape[1], labels.shape[0], spread),
+        ):
+            parts = blocks(total, _WORK // (cost * x.shape[1]))
+            for _ in map_blocks(work, parts, n_jobs=n_jobs):
+                pass
+        return out
+
+    def block(self, rows: IntArray, cols: IntArray) -> FloatArray:
+        """π̂[rows][:, cols], counted from the draws."""
+        return np.asarray(kernels.similarity.block(self.draws.labels, self._weights, rows, cols))
+
+    @property
+    def _weights(self) -> NDArray[np.float64] | None:
+        return None if self.draws.weights is None else self.draws.probabilities
+
+    def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
+        """The whole matrix: exact counts over the number of draws, or weighted sums."""
+        plan = kernels.similarity.plan(self.draws.labels, self._weights, dtype)
+        for _ in map_blocks(plan.fill, plan.strips, n_jobs=n_jobs, label="similarity"):
+            pass
+        return np.asarray(plan.out)
+
+    def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
+        """Σ_j x_ij π̂_ij for every item i, from one contingency table a draw: O(nM)."""
+        draws = self.draws
+
+        def work(part: slice) -> NDArray[np.float64]:
+            out = np.zeros(self.n_items)
+            kernels.contingency.own_cells(
+                draws.labels[part],
+                draws.n_clusters[part],
+                draws.probabilities[part],
+                labels,
+                n_clusters,
+                out,
+            )
+            return out
+
+        parts = blocks(draws.n_draws, _WORK // self.n_items)
+        total = np.zeros(self.n_items)
+        for out in map_blocks(work, parts, n_jobs=n_jobs):
+            total += out
+        return total
+
+    @cached_property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Σ_j π̂_ij for every item i: the mean size of its cluster."""
+        return self.own_sums(np.zeros(self.n_items, dtype=np.int64), 1, 1)
+
+    def frobenius2(self) -> float:
+        """Σ_ij π̂_ij² = Σ_mm' w_m w_m' Σ_rs n_rs², or row by row where that is cheaper."""
+        distinct = self.draws.unique()
+        if distinct.n_draws > self.n_items:
+            items = np.arange(self.n_items)
+            parts = (self.block(items[b], items) for b in blocks(self.n_items, 256))
+            return float(sum(np.vdot(part, part) for part in parts))
+        square = np.arange(self.n_items + 1, dtype=np.float64) ** 2
+        labels, sizes, w = distinct.labels, distinct.n_clusters, distinct.probabilities
+        total = 0.0
+        for part in blocks(distinct.n_draws, _WORK // (self.n_items * distinct.n_draws)):
+            joint = kernels.contingency.joint(labels, sizes, labels[part], sizes[part], square)
+            total += float(w[part] @ joint @ w)
+        return total

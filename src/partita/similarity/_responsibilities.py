@@ -1,0 +1,109 @@
+"""A similarity from a marginalised mixture: π̂_ij = mean over m of Σ_k r_mik r_mjk for i ≠ j."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import kernels
+from partita.distributed import blocks
+from partita.errors import InvalidTypeError, InvalidValueError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Responsibilities:
+    """π̂ as the membership probabilities (m, n, K) that it averages; 1 on the diagonal."""
+
+    array: FloatArray
+    probabilities: NDArray[np.float64]
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return int(self.array.shape[1])
+
+    @cached_property
+    def _missing(self) -> NDArray[np.float64]:
+        """What the plain average lacks of 1 on the diagonal."""
+        squares = (np.einsum("ik,ik->i", r, r) for r in self.array)
+        return 1 - sum(w * s for w, s in zip(self.probabilities, squares, strict=True))
+
+    def matmul(self, x: FloatArray, n_jobs: int) -> FloatArray:
+        """π̂ x, a draw at a time."""
+        out = self._missing[:, None] * x
+        for w, r in zip(self.probabilities, self.array, strict=True):
+            out += w * (r @ (r.T @ x))
+        return np.asarray(out)
+
+    def block(self, rows: IntArray, cols: IntArray) -> FloatArray:
+        """π̂[rows][:, cols]."""
+        out = np.zeros((rows.size, cols.size))
+        for w, r in zip(self.probabilities, self.array, strict=True):
+            out += w * (r[rows] @ r[cols].T)
+        out[rows[:, None] == cols[None, :]] = 1.0
+        return out
+
+    def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
+        """The whole matrix."""
+        every = np.arange(self.n_items)
+        out = self.block(every, every)
+        out += out.T  # a sum of products need not be symmetric to the last bit
+        out *= 0.5
+        return out.astype(dtype, copy=False)
+
+    def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
+        """Σ_j x_ij π̂_ij for every item i."""
+        out = self._missing.copy()
+        sums = np.empty((n_clusters, self.array.shape[2]))
+        for w, r in zip(self.probabilities, self.array, strict=True):
+            sums[:] = 0.0
+            kernels.contingency.group_sums(labels[None, :], r, _ZERO, sums)
+            out += w * np.einsum("ik,ik->i", r, sums[labels])
+        return out
+
+    @cached_property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Σ_j π̂_ij for every item i."""
+        return self.own_sums(np.zeros(self.n_items, dtype=np.int64), 1, 1)
+
+    def frobenius2(self) -> float:
+        """Σ_ij π̂_ij²."""
+        every = np.arange(self.n_items)
+        parts = (self.block(every[b], every) for b in blocks(self.n_items, 256))
+        return float(sum(np.vdot(part, part) for part in parts))
+
+
+_ZERO = np.zeros(1, dtype=np.int64)
+
+
+def checked(value: Any) -> FloatArray:
+    """Return responsibilities (m, n, K) as floats after checking that they are probabilities."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidTypeError("`responsibilities` must be an array of numbers.") from None
+    if array.ndim != 3 or 0 in array.shape:
+        raise InvalidValueError(
+            "`responsibilities` must have the shape (draws, items, clusters), none of them zero; "
+            f"got {array.shape}."
+        )
+    if not (array >= -1e-9).all():
+        raise InvalidValueError(
+            "`responsibilities` must be probabilities: not negative, not NaN. For log "
+            "probabilities, exponentiate them first."
+        )
+    worst = float(np.abs(array.sum(axis=2) - 1).max())
+    if worst > 1e-6:
+        raise InvalidValueError(
+            "`responsibilities` must sum to 1 over the clusters for every draw and item; got a "
+            f"sum off by {worst:.2g}."
+        )
+    return np.ascontiguousarray(np.clip(array, 0.0, 1.0))

@@ -1,0 +1,224 @@
+"""The operator that users hold, and the verb that makes it from draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from partita import validate
+from partita.draws import as_draws
+from partita.errors import InvalidValueError
+from partita.partitions import canonical
+from partita.similarity import _dense, _responsibilities
+from partita.similarity._dense import Dense
+from partita.similarity._implicit import Implicit
+from partita.similarity._responsibilities import Responsibilities
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.draws import Draws
+    from partita.typing import FloatArray, IntArray
+
+
+class _Backing(Protocol):
+    @property
+    def n_items(self) -> int: ...
+    @property
+    def row_sums(self) -> NDArray[np.float64]: ...
+    def matmul(self, x: FloatArray, n_jobs: int) -> FloatArray: ...
+    def block(self, rows: IntArray, cols: IntArray) -> FloatArray: ...
+    def dense(self, dtype: Any, n_jobs: int) -> FloatArray: ...
+    def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]: ...
+    def frobenius2(self) -> float: ...
+
+
+class Similarity:
+    """The posterior similarity matrix π̂: how probably two items are in one cluster (eq. 4).
+
+    ``Similarity(P)`` wraps a matrix. :func:`posterior_similarity` makes one from draws, in memory
+    or implicit; :meth:`from_responsibilities` from the membership probabilities of a marginalised
+    mixture. Whatever stands behind it, it multiplies, and gives blocks and sums.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, n)
+        Symmetric, in [0, 1], with 1 on the diagonal. A DataFrame's columns name the items.
+    item_names : sequence of str, optional
+        One name per item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> similarity = Similarity([[1.0, 0.8], [0.8, 1.0]])
+    >>> similarity @ np.ones(2)
+    array([1.8, 1.8])
+    """
+
+    def __init__(self, matrix: Any, *, item_names: Sequence[str] | None = None) -> None:
+        if item_names is None and hasattr(matrix, "columns"):
+            item_names = [str(name) for name in matrix.columns]
+        self._backing: _Backing = Dense(_dense.checked(matrix))
+        self.item_names = None if item_names is None else tuple(map(str, item_names))
+        if self.item_names is not None and len(self.item_names) != self.n_items:
+            raise InvalidValueError(
+                f"`item_names` must be one name for each of the {self.n_items} items; got "
+                f"{len(self.item_names)}."
+            )
+
+    @classmethod
+    def _of(cls, backing: _Backing, item_names: tuple[str, ...] | None) -> Similarity:
+        self = cls.__new__(cls)
+        self._backing, self.item_names = backing, item_names
+        return self
+
+    @classmethod
+    def from_draws(cls, draws: Any) -> Similarity:
+        """Return the similarity of draws without forming it: memory stays that of the draws."""
+        draws = as_draws(draws)
+        return cls._of(Implicit(draws), draws.item_names)
+
+    @classmethod
+    def from_responsibilities(cls, responsibilities: Any, *, weights: Any = None) -> Similarity:
+        """Return the similarity of a marginalised mixture: a Rao-Blackwellised π̂.
+
+        Parameters
+        ----------
+        responsibilities : array-like of shape (n_draws, n_items, K)
+            P(item i in component k | draw m); sums to 1 over k.
+        weights : array-like of shape (n_draws,), optional
+            Weights of the draws; all equal if None.
+
+        Examples
+        --------
+        >>> Similarity.from_responsibilities([[[0.5, 0.5], [1, 0]]]).to_dense()
+        array([[1. , 0.5],
+               [0.5, 1. ]])
+        """
+        array = _responsibilities.checked(responsibilities)
+        n_draws = array.shape[0]
+        w = np.ones(n_draws) if weights is None else validate.weights("weights", weights, n_draws)
+        return cls._of(Responsibilities(array, np.asarray(w / w.sum())), None)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items, n."""
+        return self._backing.n_items
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return (self.n_items, self.n_items)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the matrix is in memory."""
+        return isinstance(self._backing, Dense)
+
+    @property
+    def draws(self) -> Draws | None:
+        """The draws behind an implicit similarity, else None."""
+        return self._backing.draws if isinstance(self._backing, Implicit) else None
+
+    def __repr__(self) -> str:
+        kind = {
+            Dense: "dense",
+            Implicit: "implicit, from draws",
+            Responsibilities: "implicit, from responsibilities",
+        }[type(self._backing)]
+        return f"Similarity({self.n_items} items, {kind})"
+
+    def __matmul__(self, x: Any) -> FloatArray:
+        x = np.asarray(x, dtype=np.float64)
+        if x.ndim not in (1, 2) or x.shape[0] != self.n_items:
+            raise InvalidValueError(
+                f"`x` in similarity @ x must have {self.n_items} rows; got shape {x.shape}."
+            )
+        if x.ndim == 1:
+            return self._backing.matmul(x[:, None], 1)[:, 0]
+        return self._backing.matmul(x, 1)
+
+    def block(self, rows: Any, cols: Any) -> FloatArray:
+        """Return π̂[rows][:, cols]; each a slice, a mask or positions."""
+        every = np.arange(self.n_items)
+        picked = [np.atleast_1d(every[index]) for index in (rows, cols)]
+        return self._backing.block(picked[0], picked[1])
+
+    def to_dense(self, *, dtype: Any = np.float64, n_jobs: int | None = -1) -> FloatArray:
+        """Return the whole matrix, or refuse when it would not fit in the memory that is free."""
+        dtype = validate.choice("dtype", np.dtype(dtype), (np.dtype("f4"), np.dtype("f8")))
+        if not self.is_dense:
+            validate.fits_in_memory(
+                f"The dense similarity of {self.n_items:,} items",
+                self.n_items**2 * dtype.itemsize,
+                "keep it implicit: posterior_similarity(draws, kind='implicit').",
+            )
+        return self._backing.dense(dtype, validate.n_jobs(n_jobs))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        return np.array(self.to_dense(), dtype=dtype, copy=copy)
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Return the diagonal: ones, since an item is always with itself."""
+        return np.ones(self.n_items)
+
+    @property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Σ_j π̂_ij for every item: the expected size of its cluster."""
+        return self._backing.row_sums
+
+    def own_sums(self, labels: Any, *, n_jobs: int | None = 1) -> NDArray[np.float64]:
+        """Return Σ_j x_ij π̂_ij for every item i, with x_ij = 1 where ``labels`` agree.
+
+        Examples
+        --------
+        >>> Similarity([[1.0, 0.8], [0.8, 1.0]]).own_sums([0, 0])
+        array([1.8, 1.8])
+        """
+        labels = canonical(validate.labels("labels", labels, n_items=self.n_items))
+        return self._backing.own_sums(labels, int(labels.max()) + 1, validate.n_jobs(n_jobs))
+
+    def frobenius2(self) -> float:
+        """Return Σ_ij π̂_ij²."""
+        return self._backing.frobenius2()
+
+
+def posterior_similarity(
+    draws: Any, *, kind: str = "dense", dtype: Any = np.float64, n_jobs: int | None = -1
+) -> Similarity:
+    """Estimate the posterior similarity matrix π̂ of eq. 4.
+
+    Entry (i, j) is the share of draws, or of their weight, in which items i and j are together:
+    an exact count over the number of draws.
+
+    Parameters
+    ----------
+    draws : Draws or anything that can become one
+        Weighted or not.
+    kind : {"dense", "implicit"}
+        In memory, or as an operator on the draws that never allocates n².
+    dtype : {float64, float32}
+        Of the dense matrix.
+    n_jobs : int
+        Threads; -1, the default, is every core.
+
+    Returns
+    -------
+    Similarity
+
+    Examples
+    --------
+    >>> posterior_similarity([[0, 0, 1], [0, 1, 1]]).to_dense()
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+    validate.choice("kind", kind, ("dense", "implicit"))
+    implicit = Similarity.from_draws(draws)
+    if kind == "implicit":
+        return implicit
+    array = implicit.to_dense(dtype=dtype, n_jobs=n_jobs)
+    array.setflags(write=False)
+    return Similarity._of(Dense(array), implicit.item_names)
