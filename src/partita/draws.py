@@ -109,7 +109,7 @@ class Draws:
     @cached_property
     def n_clusters(self) -> NDArray[np.int64]:
         """The number of clusters of each draw, shape (n_draws,)."""
-        return self.labels.max(axis=1).astype(np.int64) + 1
+        return np.asarray(self.labels.max(axis=1), dtype=np.int64) + 1
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -250,7 +250,7 @@ class Draws:
                 first.append(m)
             owner[m] = position
         kept = owner >= 0
-        summed = np.bincount(owner[kept], weights[kept], minlength=len(first))
+        summed = np.bincount(owner[kept], weights[kept], len(first)).astype(np.float64)
         return replace(self, labels=self.labels[first], weights=summed, chains=None, traces={})
 
     def save(self, path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -215,10 +216,8 @@ def free_memory() -> int:
 
     free = int(psutil.virtual_memory().available)
     limit, used = _Path("/sys/fs/cgroup/memory.max"), _Path("/sys/fs/cgroup/memory.current")
-    try:
+    with suppress(OSError, ValueError):  # no control group, or one without a limit ("max")
         free = min(free, int(limit.read_text()) - int(used.read_text()))
-    except (OSError, ValueError):
-        pass  # no control group, or one without a limit ("max")
     return max(free, 0)
 
 

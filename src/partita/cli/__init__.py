@@ -89,4 +89,4 @@ def _plain_warnings() -> None:
     def show(message: Warning | str, *_: object, **__: object) -> None:
         print(f"partita: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
-    warnings.showwarning = show  # type: ignore[assignment]
+    warnings.showwarning = show

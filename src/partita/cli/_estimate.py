@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from partita import losses, search
@@ -34,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _common.add_output_arguments(parser)
 
 
-def _list(names: object) -> str:
-    return ", ".join(names)  # type: ignore[call-overload,no-any-return]
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -23,7 +23,7 @@ from partita.evidence import Evidence, as_evidence, can_serve
 if TYPE_CHECKING:
     import pandas as pd
 
-    from partita.typing import Seed
+    from partita.typing import Needs, Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ def _everything(evidence: Evidence) -> dict[str, dict[str, Any]]:
     """The paper's methods, and the default search under each loss that the data allow."""
     calls: dict[str, dict[str, Any]] = {}
     for name, (loss, how) in search.METHODS.items():
-        needs = {getattr(loss, "needs", "either"), getattr(how, "needs", "either")}
+        needs: set[Needs] = {getattr(part, "needs", "either") for part in (loss, how)}
         if all(can_serve(need, evidence) for need in needs):
             calls[name] = {"method": name}
     for name in ("binder", "omari", "vi"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.search import Candidate, Search
-    from partita.typing import IntArray, Seed
+    from partita.typing import Seed
 
 _BATCH = 1024
 _PATH_LABELS = 20_000_000  # labels kept along a path, at most
@@ -236,7 +236,7 @@ def _step(candidate: Candidate, value: float, *, keep_labels: bool) -> Step:
 
 def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: int) -> Estimate:
     """Evaluate the winner once more, from scratch, so that what is reported is what it costs."""
-    labels: IntArray = canonical(best.candidate.labels)
+    labels = canonical(best.candidate.labels)
     value = losses.expected(loss, labels[None, :], evidence, n_jobs=n_jobs)[0]
     hidden = {"restart_labels", "restart_objectives"}
     return Estimate(

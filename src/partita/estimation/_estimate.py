@@ -168,10 +168,10 @@ class Estimate:
             about = json.loads(str(arrays["about"]))
             if about["format"] != _FORMAT:
                 raise FileError(f"{path} was written by another version of partita.")
-            steps = [
-                Step(**row, **{n: arrays.get(f"path/{i}/{n}") for n in _STEP_ARRAYS})
-                for i, row in enumerate(about["path"])
-            ]
+            steps = []
+            for i, row in enumerate(about["path"]):
+                found: dict[str, Any] = {n: arrays.get(f"path/{i}/{n}") for n in _STEP_ARRAYS}
+                steps.append(Step(**row, **found))
             names = arrays.get("item_names")
             return cls(
                 labels=arrays["labels"],
@@ -203,7 +203,7 @@ def _describe(value: Any) -> dict[str, Any]:
 
 def _restore(about: dict[str, Any], room: Any) -> Any:
     """The value that was described, if its class is one of the room's, else its repr."""
-    name = about.get("class")
+    name = str(about.get("class"))
     if name in room.__all__ and is_dataclass(getattr(room, name)):
         return getattr(room, name)(**about["fields"])
     return about["repr"]

@@ -67,7 +67,8 @@ def resolve(loss: Any) -> Loss:
             f"`needs`; got {loss!r}."
         )
     validate.choice("loss.needs", loss.needs, ("draws", "similarity", "either"))
-    return loss
+    found: Loss = loss
+    return found
 
 
 def name_of(loss: Loss) -> str:

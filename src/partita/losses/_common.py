@@ -12,7 +12,7 @@ forms; ``needs`` says which is meant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -106,7 +106,10 @@ class RatioLoss:
     """
 
     needs: ClassVar[Needs]
-    cell: ClassVar[Callable[[Any], Any]]
+
+    def cell(self, x: Any) -> Any:
+        """Return what a cell, or a cluster, of x items contributes."""
+        raise TypeError(f"{type(self).__name__} must define `cell`.")
 
     @property
     def numerator(self) -> Combination:
@@ -120,7 +123,7 @@ class RatioLoss:
 
     def table(self, n_items: int) -> NDArray[np.float64]:
         """Tabulate ``cell`` at 0, 1, ..., n."""
-        return np.asarray(type(self).cell(np.arange(n_items + 1)), dtype=np.float64)
+        return np.asarray(self.cell(np.arange(n_items + 1)), dtype=np.float64)
 
     def ratio(self, basis: Basis) -> Any:
         """Numerator over denominator; 0 where the numerator is, identical partitions included."""
@@ -189,7 +192,7 @@ class RatioLoss:
 
     def _per_item(self, x: Any) -> Any:
         """cell(x)/x, what each of x items in a cell contributes."""
-        return type(self).cell(x) / x
+        return self.cell(x) / x
 
     def _expected_from_similarity(
         self, partitions: IntArray, similarity: Similarity, n_jobs: int

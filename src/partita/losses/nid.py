@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from partita.losses._common import Combination, RatioLoss, entropy
 from partita.typing import Needs
@@ -30,7 +30,10 @@ class NID(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "draws"
-    cell = staticmethod(entropy)
+
+    def cell(self, x: Any) -> Any:
+        """X log₂ x."""
+        return entropy(x)
 
     @property
     def numerator(self) -> Combination:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from partita.losses._common import Combination, RatioLoss, distinct_pairs
 from partita.typing import Needs
@@ -29,7 +29,10 @@ class OMARI(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "draws"
-    cell = staticmethod(distinct_pairs)
+
+    def cell(self, x: Any) -> Any:
+        """x(x - 1)/2."""
+        return distinct_pairs(x)
 
     @property
     def numerator(self) -> Combination:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from partita import validate
 from partita.losses._common import Combination, RatioLoss, entropy
@@ -38,12 +38,15 @@ class VI(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "draws"
-    cell = staticmethod(entropy)
 
     a: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
+
+    def cell(self, x: Any) -> Any:
+        """X log₂ x."""
+        return entropy(x)
 
     @property
     def numerator(self) -> Combination:

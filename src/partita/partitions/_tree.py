@@ -42,7 +42,7 @@ class Tree:
     @property
     def n_items(self) -> int:
         """The number of leaves."""
-        return self.children.shape[0] + 1
+        return len(self.children) + 1
 
     @cached_property
     def size(self) -> NDArray[np.int64]:

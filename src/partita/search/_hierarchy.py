@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 METHODS = ("average", "complete", "single", "weighted")
 
 
-def dendrogram(evidence: Evidence, method: str) -> Tree:
+def dendrogram(evidence: Evidence, method: Any) -> Tree:
     """Return the tree of agglomerative clustering with the dissimilarity 1 - π̂."""
     from scipy.cluster.hierarchy import linkage
 

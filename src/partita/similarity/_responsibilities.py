@@ -33,8 +33,10 @@ class Responsibilities:
     @cached_property
     def _missing(self) -> NDArray[np.float64]:
         """What the plain average lacks of 1 on the diagonal."""
-        squares = (np.einsum("ik,ik->i", r, r) for r in self.array)
-        return 1 - sum(w * s for w, s in zip(self.probabilities, squares, strict=True))
+        missing = np.ones(self.n_items)
+        for w, r in zip(self.probabilities, self.array, strict=True):
+            missing -= w * np.einsum("ik,ik->i", r, r)
+        return missing
 
     def matmul(self, x: FloatArray, n_jobs: int) -> FloatArray:
         """π̂ x, a draw at a time."""
