@@ -1,0 +1,23 @@
+"""Files to arrays and back: text tables, ``.npy`` and ``.npz``, read with care, written whole.
+
+Imports ``errors``, ``validate``, ``typing``, NumPy and the standard library; knows nothing of
+draws beyond "a table of labels".
+
+What is wrong with a file as a file (missing, truncated, ragged, larger than memory) is a
+:class:`~partita.errors.FileError` or :class:`~partita.errors.OutOfMemoryError`; a label that was
+read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it is for an array.
+"""
+
+from partita.io._numpy import read_npz
+from partita.io._table import Table, read_table
+from partita.io._write import write_atomically, write_npy, write_npz, write_text
+
+__all__ = [
+    "Table",
+    "read_npz",
+    "read_table",
+    "write_atomically",
+    "write_npy",
+    "write_npz",
+    "write_text",
+]

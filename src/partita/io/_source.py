@@ -1,0 +1,82 @@
+"""Opening a file by what it holds, and one kind of error for all that can go wrong."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from typing import BinaryIO, Literal, TypeAlias, cast
+
+from partita.errors import FileError, InvalidTypeError, PartitaError
+from partita.typing import Path
+
+Format: TypeAlias = Literal["npy", "npz", "gzip", "text"]
+
+FORMATS = "CSV, TSV or other delimited text in UTF-8 (gzip too), .npy and .npz"
+NPY_MAGIC = b"\x93NUMPY"
+_MAGIC: dict[bytes, Format] = {
+    NPY_MAGIC: "npy",
+    b"PK\x03\x04": "npz",
+    b"PK\x05\x06": "npz",
+    b"\x1f\x8b": "gzip",
+}
+_CORRUPT = (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError)
+
+
+def path_text(path: Path) -> str:
+    """The path as a plain string; what is not a path is an error here rather than in `open`."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise InvalidTypeError(f"`path` must be a string or a path; got {type(path).__name__}.")
+    if "\0" in text:
+        raise FileError(f"{text!r} is not a path: it holds a null character.")
+    return text
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BinaryIO]:
+    """Open ``path`` for reading; whatever fails inside is an error of partita's, in one line."""
+    try:
+        with open(path, "rb") as file:
+            yield file
+    except PartitaError:
+        raise
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise FileError(
+            f"{path!r} is not UTF-8 text (byte 0x{byte:02x}); partita reads {FORMATS}."
+        ) from None
+    except _CORRUPT as error:
+        raise corrupt(path, error) from None
+    except OSError as error:
+        reason = error.strerror or _one_line(error)
+        raise FileError(f"{path!r} cannot be read: {reason}.") from None
+
+
+def corrupt(path: str, error: BaseException) -> FileError:
+    """The error for bytes that are not what they claim to be."""
+    return FileError(f"{path!r} is truncated or corrupt: {_one_line(error)}.")
+
+
+def format_of(file: BinaryIO, path: str) -> Format:
+    """What the first bytes say the file is; the suffix is asked only where they say nothing."""
+    # `open(path, "rb")` gives a BufferedReader; peeking leaves pipes readable too.
+    head = cast("BufferedReader", file).peek(8)[:8]
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            return kind
+    if not head:
+        raise FileError(f"{path!r} is empty.")
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix in (".npy", ".npz", ".gz"):
+        raise FileError(f"{path!r} does not begin like a {suffix} file; it is something else.")
+    return "text"
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split()).rstrip(".")
+    return text or type(error).__name__

@@ -1,0 +1,268 @@
+"""``read_table``: any file of labels to one ``Table``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partita import validate
+from partita.errors import FileError, InvalidTypeError, InvalidValueError
+from partita.io._lines import text_lines
+from partita.io._numpy import Archive, Header, read_npy
+from partita.io._source import format_of, opened, path_text
+from partita.io._text import read_text
+from partita.typing import Path
+
+_TRACE = "trace:"
+_KIND_OF = {"weights": "iuf", "chains": "iuU", "item_names": "U"}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A file of labels as arrays, and what was assumed in reading it.
+
+    Parameters
+    ----------
+    labels : array, shape (n_draws, n_items)
+        Integers; from ``.npy`` and ``.npz`` also text. Text labels of a text file come as
+        integers that index ``label_names``.
+    item_names : tuple of str, optional
+        One name an item.
+    label_names : tuple of str, optional
+        The distinct labels of a text file whose labels are text.
+    weights, chains : array, shape (n_draws,), optional
+        As saved with a ``Draws``.
+    traces : dict of str to array, shape (n_draws,)
+        As saved with a ``Draws``.
+    assumptions : tuple of str
+        A sentence for everything that the file did not say outright.
+    """
+
+    labels: NDArray[Any]
+    item_names: tuple[str, ...] | None = None
+    label_names: tuple[str, ...] | None = None
+    weights: NDArray[Any] | None = None
+    chains: NDArray[Any] | None = None
+    traces: dict[str, NDArray[Any]] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+
+def read_table(
+    path: Path,
+    *,
+    orient: str = "draws",
+    header: bool | None = None,
+    index: int | str | bool | None = None,
+    key: str | None = None,
+) -> Table:
+    r"""Read labels from delimited text (gzip too), ``.npy`` or ``.npz``.
+
+    What the file is, its first bytes say; the suffix matters where they say nothing. Nothing is
+    unpickled, and nothing is allocated on the word of a header alone.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    orient : {"draws", "items"}
+        Whether a row is a draw (columns are items) or an item (columns are draws).
+    header : bool, optional
+        For text: whether the first line is a header. By default it is one if it holds text above
+        whole numbers, or, where the labels are text, if its cells are all distinct and none is a
+        label below.
+    index : int, str or False, optional
+        For text: the column that names the rows, by position or by header cell; False for none.
+        By default the first column is one if its header cell is empty, or text where all other
+        header cells are numbers, or if the header is one cell short, as R writes it.
+    key : str, optional
+        For ``.npz``: the array to read, alone. By default ``labels`` with what ``Draws.save`` put
+        beside it, else the only 2-D array.
+
+    Returns
+    -------
+    Table
+        The labels with draws in rows, names, and a sentence for each thing that was assumed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "draws.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("a;b;c\n1;1;2\n1;2;2\n")
+    ...     table = read_table(path)
+    >>> table.labels
+    array([[1, 1, 2],
+           [1, 2, 2]], dtype=uint8)
+    >>> table.item_names
+    ('a', 'b', 'c')
+    >>> print(*table.assumptions, sep="\n")
+    Cells are separated by semicolons.
+    Line 1 is a header: it holds text, 'a', above whole numbers.
+    There is no index column: no header cell says so.
+    Each row is a draw, each column an item.
+    """
+    text = path_text(path)
+    validate.choice("orient", orient, ("draws", "items"))
+    with opened(text) as file:
+        kind = format_of(file, text)
+        if kind in ("npy", "npz"):
+            _only_for("text", text, header=header, index=index)
+        if kind != "npz":
+            _only_for(".npz", text, key=key)
+        if kind == "npz":
+            table = _from_npz(file, text, key)
+        elif kind == "npy":
+            table = Table(_labels(read_npy(file, text), repr(text)))
+        else:
+            table = _from_text(file, text, kind == "gzip", orient, header, index)
+    return _checked(_oriented(table, orient), text)
+
+
+def _only_for(what: str, path: str, **arguments: object) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidValueError(
+                f"`{name}` must be left out here: it is for {what} files, and {path!r} is none."
+            )
+
+
+def _from_text(
+    file: BinaryIO,
+    path: str,
+    gzipped: bool,
+    orient: str,
+    header: bool | None,
+    index: int | str | bool | None,
+) -> Table:
+    lines = text_lines(file, path, gzipped=gzipped)
+    read = read_text(lines, path, header=header, index=index)
+    said = ("The file is compressed with gzip.", *read.assumptions)
+    return Table(
+        read.labels,
+        item_names=read.column_names if orient == "draws" else read.row_names,
+        label_names=read.label_names,
+        assumptions=said if gzipped else said[1:],
+    )
+
+
+def _from_npz(file: BinaryIO, path: str, key: str | None) -> Table:
+    archive = Archive(file, path)
+    chosen, why = _chosen(archive, path, key)
+    labels = _labels(archive.read(chosen), f"array {chosen!r} of {path!r}")
+    table = Table(labels, assumptions=(f"Labels are the array {chosen!r}: {why}.",))
+    if key is not None or chosen != "labels":
+        return table
+    beside = {name: archive.read(name) for name in archive.headers if name in _KIND_OF}
+    for name, array in beside.items():
+        if array.dtype.kind not in _KIND_OF[name]:
+            raise _not_ours(path, name, f"dtype {array.dtype}")
+    names = beside.get("item_names")
+    if names is not None and names.ndim != 1:
+        raise _not_ours(path, "item_names", f"shape {names.shape}")
+    traces = {
+        name.removeprefix(_TRACE): archive.read(name)
+        for name in archive.headers
+        if name.startswith(_TRACE)
+    }
+    return replace(
+        table,
+        item_names=None if names is None else tuple(names.tolist()),
+        weights=beside.get("weights"),
+        chains=beside.get("chains"),
+        traces=traces,
+    )
+
+
+def _chosen(archive: Archive, path: str, key: str | None) -> tuple[str, str]:
+    """The name of the array to read, and why it."""
+    headers = archive.headers
+    if key is not None:
+        if key not in headers:
+            raise InvalidValueError(
+                f"`key` must name an array of {path!r}; got {key!r} and it holds "
+                f"{archive.listing()}."
+            )
+        return key, "as told"
+    if "labels" in headers:
+        return "labels", "it has that name"
+    for kinds in ("biuf", "US"):
+        tables = [name for name, header in headers.items() if _is_table(header, kinds)]
+        if len(tables) == 1:
+            return tables[0], "it is the only 2-D one of its kind"
+        if tables:
+            break
+    raise FileError(
+        f"{path!r} holds no array named 'labels' and not exactly one that is 2-D; pass key= with "
+        f"one of {archive.listing()}."
+    )
+
+
+def _is_table(header: Header, kinds: str) -> bool:
+    return len(header.shape) == 2 and header.dtype is not None and header.dtype.kind in kinds
+
+
+def _labels(array: NDArray[Any], what: str) -> NDArray[Any]:
+    """Check that an array can be labels of draws; whole floats become integers."""
+    if array.ndim == 3:
+        raise InvalidValueError(
+            f"{what} must be 2-D, draws by items; got shape {array.shape}. If these are "
+            "responsibilities (draws, items, clusters), see `Similarity.from_responsibilities`."
+        )
+    if array.ndim == 1:
+        raise InvalidValueError(
+            f"{what} must be 2-D, draws by items; got shape {array.shape}. If it is one draw, "
+            f"save it with shape (1, {array.size})."
+        )
+    if array.ndim != 2:
+        raise InvalidValueError(
+            f"{what} must be 2-D, draws by items; got an array of {array.ndim} dimensions."
+        )
+    if array.dtype.kind == "f":
+        return validate.whole_numbers(what, array)
+    if array.dtype.kind == "S":
+        return _decoded(array, what)
+    return array
+
+
+def _decoded(array: NDArray[Any], what: str) -> NDArray[Any]:
+    validate.fits_in_memory(what, 4 * array.nbytes, "save the labels as integers.")
+    try:
+        return np.char.decode(array, "utf-8")
+    except UnicodeDecodeError:
+        raise InvalidTypeError(f"{what} must hold integers or text; got bytes.") from None
+
+
+def _oriented(table: Table, orient: str) -> Table:
+    rows, labels = "Each row is a draw, each column an item.", table.labels
+    if orient == "items":
+        rows, labels = "Each row is an item, each column a draw.", table.labels.T
+    return replace(table, labels=labels, assumptions=(*table.assumptions, rows))
+
+
+def _checked(table: Table, path: str) -> Table:
+    """Check that there are labels, and that what came with them is of their size."""
+    n_draws, n_items = table.labels.shape
+    if not table.labels.size:
+        raise InvalidValueError(
+            f"{path!r} must hold at least one draw of at least one item; got {n_draws} draws of "
+            f"{n_items} items."
+        )
+    if table.item_names is not None and len(table.item_names) != n_items:
+        raise _not_ours(path, "item_names", f"{len(table.item_names)} names for {n_items} items")
+    per_draw = {"weights": table.weights, "chains": table.chains}
+    per_draw |= {_TRACE + name: trace for name, trace in table.traces.items()}
+    for name, array in per_draw.items():
+        if array is not None and array.shape != (n_draws,):
+            raise _not_ours(path, name, f"shape {array.shape} for {n_draws} draws")
+    return table
+
+
+def _not_ours(path: str, name: str, got: str) -> FileError:
+    return FileError(
+        f"array {name!r} of {path!r} does not fit its labels: {got}; pass key='labels' to read "
+        "the labels alone."
+    )

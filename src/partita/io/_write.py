@@ -1,0 +1,145 @@
+"""Files written beside their place and renamed into it, so that none is ever half-written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partita.errors import FileError, InvalidTypeError, PartitaError
+from partita.io._source import path_text
+from partita.typing import Path
+
+
+@contextmanager
+def write_atomically(path: Path) -> Iterator[BinaryIO]:
+    """A binary file to write to, which takes the place of ``path`` when the block succeeds.
+
+    If the block raises, even by Ctrl-C, what was at ``path`` stays as it was and nothing is left
+    beside it. A link is followed; a file that is replaced keeps its permissions; a pipe or a
+    device (``/dev/stdout``) is written to directly.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where the file goes. Its directory must exist.
+
+    Yields
+    ------
+    BinaryIO
+        The file, open for writing.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with write_atomically(os.path.join(folder, "note.txt")) as file:
+    ...         _ = file.write(b"whole or not at all")
+    ...         print("note.txt" in os.listdir(folder))
+    ...     print(os.listdir(folder))
+    False
+    ['note.txt']
+    """
+    text = path_text(path)
+    try:
+        mode = _mode_of(text)
+        replaced = mode is None or stat.S_ISREG(mode)
+        with _beside(os.path.realpath(text), mode) if replaced else open(text, "wb") as file:
+            yield file
+    except PartitaError:
+        raise
+    except OSError as error:
+        # One that names another file came from the caller's block and is not about writing here.
+        if error.filename not in (None, text):
+            raise
+        raise FileError(f"{text!r} cannot be written: {error.strerror or error}.") from None
+
+
+def _mode_of(path: str) -> int | None:
+    """The mode of what is at ``path``, None for a free place; refuses places nobody can write."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    if not os.path.basename(path) or (mode is not None and stat.S_ISDIR(mode)):
+        raise FileError(f"{path!r} is a directory; give the path of a file.")
+    if mode is None:
+        parent = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(parent):
+            raise FileError(f"{path!r} cannot be written: there is no directory {parent!r}.")
+    return mode
+
+
+@contextmanager
+def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
+    """A new file in the directory of ``target``, renamed over it on success, else removed."""
+    temporary = os.path.join(os.path.dirname(target), f".partita-{secrets.token_hex(8)}.tmp")
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
+    try:
+        # 0o666 is narrowed by the umask, as for any new file; tempfile would give 0o600.
+        descriptor = os.open(temporary, flags, 0o666)
+    except OSError as error:
+        raise FileError(f"{target!r} cannot be written: {error.strerror or error}.") from None
+    try:
+        with open(descriptor, "w+b") as file:
+            if mode is not None:
+                with suppress(OSError):  # not ours to change on some file systems
+                    os.chmod(temporary, stat.S_IMODE(mode))
+            yield file
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.remove(temporary)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` as UTF-8, atomically."""
+    with write_atomically(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def write_npy(path: Path, array: NDArray[Any]) -> None:
+    """Write one array as ``.npy``, atomically; arrays of Python objects are refused."""
+    plain = _plain("array", array)
+    with write_atomically(path) as file:
+        np.lib.format.write_array(file, plain, allow_pickle=False)
+
+
+def write_npz(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write named arrays as ``.npz``, atomically; the same arrays give the same bytes.
+
+    ``np.savez`` would take the names as keyword arguments, so that none could be called
+    ``file``, and would stamp the time into the archive.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where the file goes; the name is taken as it is, no suffix is added.
+    arrays : mapping of str to array
+        Numbers or text; arrays of Python objects are refused, since reading them would need
+        pickle.
+    """
+    plain = {name: _plain(name, array) for name, array in arrays.items()}
+    with write_atomically(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, array in plain.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            member.external_attr = 0o644 << 16
+            with archive.open(member, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
+
+
+def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    array = np.asanyarray(array)
+    if array.dtype.hasobject:
+        raise InvalidTypeError(
+            f"`{name}` must be numbers or text to be saved without pickle; got dtype {array.dtype}."
+        )
+    return array
