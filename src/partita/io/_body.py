@@ -139,10 +139,8 @@ class Body:
         except BadCellError as error:
             column = cells.index(error.cell)
             column += 1 + (self._index is not None and column >= self._index)
-            hint = f"; if column {column} names the rows, pass index={column - 1}"
             raise InvalidValueError(
-                f"line {number}, column {column} of {self._path!r} {error.rule}"
-                f"{hint if isinstance(error, _MixedError) else ''}."
+                f"line {number}, column {column} of {self._path!r} {error.rule}."
             ) from None
 
     def _check_memory(self) -> None:
@@ -156,10 +154,6 @@ class Body:
         validate.fits_in_memory(
             f"{self._path!r} as labels", size, "thin the draws, or save them as .npy with uint8."
         )
-
-
-class _MixedError(BadCellError):
-    """A cell of the other kind than those before it."""
 
 
 class _Distinct(dict[str, int]):
@@ -176,8 +170,10 @@ class _Distinct(dict[str, int]):
             self.kind = type(value)
         elif self.kind is not type(value):
             others = "text" if self.kind is str else "whole numbers"
-            raise _MixedError(
-                cell, f"must be of one kind with the other labels, {others}; got {shown(cell)}"
+            raise BadCellError(
+                cell,
+                f"must be of one kind with the other labels, {others}; got {shown(cell)}. "
+                "If a column names the rows, pass its position as index=",
             )
         code = self[cell] = self.codes.setdefault(value, len(self.codes))
         return code

@@ -70,7 +70,7 @@ def delimiter_of(head: list[str], path: str) -> str | None:
     """
     if os.path.splitext(path.lower().removesuffix(".gz"))[1] in (".tsv", ".tab"):
         return "\t"
-    bare = [_QUOTED.sub("q", line) for line in head if line.strip()]
+    bare = [line for line in _QUOTED.sub("q", "".join(head)).split("\n") if line.strip()]
     body = bare[1:] or bare
     counts = {mark: [line.count(mark) for line in body] for mark in "\t;,"}
     for mark, count in counts.items():

@@ -74,16 +74,17 @@ def read_text(
     top = _top_of(head, delimiter, path, line)
     plan = _planned(top, header, index)
     stream = chain(head, lines)
-    end_of_top, _ = next(rows_of(stream, delimiter, path, line))
+    next(cells for _, cells in rows_of(stream, delimiter, path, line) if cells)
     body = Body(path, top.width, plan.index)
-    body.read(stream, delimiter, end_of_top + 1)
+    body.read(stream, delimiter, top.line + 1)
     if plan.header is None:
         plan = _decided(top, plan, index, body)
     if not plan.header:
         body.put_first(top.line, list(top.cells))
     elif body.n_rows == 0:
         raise FileError(
-            f"{path!r} holds a header and no draws; if line {line} is a draw, pass header=False."
+            f"{path!r} holds a header and no draws; if line {top.line} is a draw, "
+            "pass header=False."
         )
     labels, label_names = body.labels()
     _warn_of_runs(labels, plan, path, header, index)
@@ -99,6 +100,8 @@ def read_text(
 def _top_of(head: list[str], delimiter: str | None, path: str, line: int) -> _Top:
     rows = ((number, cells) for number, cells in rows_of(head, delimiter, path, line) if cells)
     taken = list(islice(rows, 2))
+    if not taken:
+        raise FileError(f"{path!r} is empty.")
     (number, cells), (number_2, cells_2) = taken[0], taken[-1]
     if len(cells) not in (len(cells_2), len(cells_2) - 1):
         raise FileError(
@@ -118,15 +121,13 @@ def _planned(top: _Top, header: bool | None, index: int | str | bool | None) -> 
         return _planned_for_short(top, header, index)
     if isinstance(index, str):
         return replace(plan, index=_named_column(top, header, index), header=True)
-    if index is False:
-        return plan
-    if index is not None:
+    if index is not None and index is not False:
         plan = replace(plan, index=_numbered_column(top, index))
     # A header cell left empty is how R and pandas head the column of row names.
-    corner_is_empty = top.width > 1 and not top.cells[0].strip()
-    if header is not False and corner_is_empty and plan.index in (None, 0):
-        why = "its first cell is empty"
-        return _Plan(0, "its header cell is empty", True, told or why)
+    if header is not False and top.width > 1 and not top.cells[0].strip():
+        plan = replace(plan, header=True, header_why=told or "its first cell is empty")
+        if index is None:
+            return replace(plan, index=0, index_why="its header cell is empty")
     if index is not None:
         return plan
     stands_out = top.width > 1 and is_text(top.cells[0]) and all(map(is_number, top.cells[1:]))
@@ -251,5 +252,5 @@ def _assumptions(
     else:
         said.append(f"Column {plan.index + 1} is an index: {plan.index_why}.")
     if is_text_body:
-        said.append("Labels are text, and numbered in the order in which they appear.")
+        said.append("Labels are text, and stand as numbers.")
     return tuple(said)
