@@ -137,10 +137,16 @@ class Draws:
 
     def __repr__(self) -> str:
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
-        clusters = f"{low} clusters" if low == high else f"{low} to {high} clusters"
-        extra = f", {self.n_chains} chains" if self.n_chains > 1 else ""
-        extra += ", weighted" if self.weights is not None else ""
-        return f"Draws({self.n_draws} draws of {self.n_items} items, {clusters}{extra})"
+        text = [
+            f"{validate.count_text(self.n_draws, 'draw')} of "
+            f"{validate.count_text(self.n_items, 'item')}",
+            ("" if low == high else f"{low:,} to ") + validate.count_text(high, "cluster"),
+        ]
+        if self.n_chains > 1:
+            text.append(f"{self.n_chains} chains")
+        if self.weights is not None:
+            text.append("weighted")
+        return f"Draws({', '.join(text)})"
 
     def take(self, index: Any) -> Draws:
         """Keep the draws that ``index`` (a slice, a mask or positions) selects."""

@@ -230,6 +230,11 @@ def fits_in_memory(what: str, n_bytes: int, instead: str) -> None:
         )
 
 
+def count_text(count: int, noun: str) -> str:
+    """A count in words: ``count_text(1, 'item')`` is ``'1 item'``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def bytes_text(n_bytes: float) -> str:
     """A size in words: ``bytes_text(3 * 2**30)`` is ``'3.0 GiB'``."""
     size = float(n_bytes)

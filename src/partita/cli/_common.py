@@ -66,7 +66,9 @@ def read(arguments: argparse.Namespace) -> Draws:
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     """Add where the result goes, and in which form."""
     writing = parser.add_argument_group("writing the result")
-    writing.add_argument("--format", default="table", choices=FORMATS, help="default: table")
+    writing.add_argument(
+        "--format", choices=FORMATS, help="default: what --output ends in, or else a table"
+    )
     writing.add_argument(
         "-o", "--output", help="a file to write instead of the terminal; replaced in one step"
     )
@@ -77,6 +79,14 @@ def add_running_arguments(parser: argparse.ArgumentParser) -> None:
     running = parser.add_argument_group("running")
     running.add_argument("--seed", type=int, help="a whole number; one seed, one answer")
     running.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
+
+
+def form(arguments: argparse.Namespace) -> str:
+    """Return the format that was asked for, or that the name of the output file suggests."""
+    if arguments.format is not None:
+        return str(arguments.format)
+    suffix = (arguments.output or "").rpartition(".")[2].lower()
+    return suffix if suffix in FORMATS else "table"
 
 
 def write(text: str, arguments: argparse.Namespace) -> None:

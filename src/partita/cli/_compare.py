@@ -34,9 +34,10 @@ def run(arguments: argparse.Namespace) -> None:
         rng=arguments.seed,
         n_jobs=arguments.jobs,
     )
-    if arguments.format == "csv":
+    form = _common.form(arguments)
+    if form == "csv":
         text = str(table.frame.to_csv())
-    elif arguments.format == "json":
+    elif form == "json":
         text = _common.to_json(_common.records(table.frame))
     else:
         text = str(table)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from partita import losses, search
+from partita import losses, search, validate
 from partita.cli import _common
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.save:
         best.save(arguments.save)
-    _common.write(_text(best, arguments.format), arguments)
+    _common.write(_text(best, _common.form(arguments)), arguments)
 
 
 def _text(best: Estimate, form: str) -> str:
@@ -72,8 +72,9 @@ def _text(best: Estimate, form: str) -> str:
                 "items": _common.records(frame),
             }
         )
+    sizes = ", ".join(map(str, best.sizes))
     head = (
-        f"{best.n_clusters} clusters, sizes {', '.join(map(str, best.sizes))}\n"
+        f"{validate.count_text(best.n_clusters, 'cluster')}, sizes {sizes}\n"
         f"expected {best.loss_name} {best.expected_loss:.6f}, found by {best.search_name}, "
         f"seed {best.seed}\n\n"
     )

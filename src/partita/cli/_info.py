@@ -20,9 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Describe and write."""
     about = _about(_common.read(arguments))
-    if arguments.format == "json":
+    form = _common.form(arguments)
+    if form == "json":
         text = _common.to_json(about)
-    elif arguments.format == "csv":
+    elif form == "csv":
         text = _csv(about)
     else:
         text = _table(about)

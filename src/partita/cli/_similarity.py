@@ -35,9 +35,10 @@ def run(arguments: argparse.Namespace) -> None:
         return
     names = list(similarity.item_names or range(similarity.n_items))
     frame = pd.DataFrame(matrix, index=pd.Index(names, name="item"), columns=names)
-    if arguments.format == "csv" or output.endswith(".csv"):
+    form = _common.form(arguments)
+    if form == "csv":
         text = str(frame.to_csv())
-    elif arguments.format == "json":
+    elif form == "json":
         text = _common.to_json({"items": names, "similarity": matrix.tolist()})
     else:
         text = str(frame.to_string(float_format=lambda x: f"{x:.3f}"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from partita.errors import InvalidTypeError, InvalidValueError
 from partita.estimation._estimate import Estimate, Step
 from partita.evidence import Evidence, as_evidence, can_serve
 from partita.losses import VI, Loss, VILowerBound
-from partita.partitions import canonical, smallest_dtype
+from partita.partitions import canonical, canonical_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from partita.search import Candidate, Search
     from partita.typing import Seed
 
-_BATCH = 1024
+_BATCH = 30_000_000  # labels of candidates evaluated together, at most
 _PATH_LABELS = 20_000_000  # labels kept along a path, at most
 
 
@@ -177,7 +176,7 @@ def _best(
     least = np.inf
     steps: dict[int, Step] = {}
     kept = 0
-    for candidate, value in _scored(iter(offered), search, loss, evidence, n_jobs):
+    for candidate, value in _scored(offered, search, loss, evidence, n_jobs):
         if best is None or _better(value, least):
             best, least = candidate, value
         rank = candidate.info.get("rank")
@@ -190,23 +189,31 @@ def _best(
 
 
 def _scored(
-    offered: Iterator[Candidate], search: Search, loss: Loss, evidence: Evidence, n_jobs: int
+    offered: Iterable[Candidate], search: Search, loss: Loss, evidence: Evidence, n_jobs: int
 ) -> Iterator[tuple[Candidate, float]]:
-    """Yield each candidate with its expected loss, evaluated in batches where it is unknown."""
-    size = max(1, min(_BATCH, 100_000_000 // evidence.n_items))
-    while batch := list(islice(offered, size)):
-        for candidate in batch:
-            _check(candidate, search, evidence.n_items)
-        unknown = [i for i, candidate in enumerate(batch) if candidate.expected_loss is None]
-        values = [candidate.expected_loss for candidate in batch]
-        if unknown:
-            partitions = np.stack([batch[i].labels for i in unknown])
-            found = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
-            for i, value in zip(unknown, found.tolist(), strict=True):
-                values[i] = value
-        for candidate, known in zip(batch, values, strict=True):
-            assert known is not None
-            yield candidate, float(known)
+    """Yield each candidate with its expected loss; those of unknown loss are evaluated together."""
+    waiting: list[Candidate] = []
+    most = max(1, _BATCH // evidence.n_items)
+    for candidate in offered:
+        _check(candidate, search, evidence.n_items)
+        if candidate.expected_loss is None:
+            waiting.append(candidate)
+            if len(waiting) < most:
+                continue
+        yield from _evaluated(waiting, loss, evidence, n_jobs)
+        waiting = []
+        if candidate.expected_loss is not None:
+            yield candidate, candidate.expected_loss
+    yield from _evaluated(waiting, loss, evidence, n_jobs)
+
+
+def _evaluated(
+    candidates: list[Candidate], loss: Loss, evidence: Evidence, n_jobs: int
+) -> Iterator[tuple[Candidate, float]]:
+    if candidates:
+        partitions = np.stack([candidate.labels for candidate in candidates])
+        values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
+        yield from zip(candidates, values.tolist(), strict=True)
 
 
 def _check(candidate: Candidate, search: Search, n_items: int) -> None:
@@ -219,15 +226,14 @@ def _check(candidate: Candidate, search: Search, n_items: int) -> None:
 
 
 def _step(candidate: Candidate, value: float, *, keep_labels: bool) -> Step:
-    labels = canonical(candidate.labels)
-    n_clusters = int(labels.max()) + 1
+    labels = canonical_rows(np.asarray(candidate.labels)[None, :])[0]
     info = candidate.info
     return Step(
         rank=int(info["rank"]),
-        n_clusters=n_clusters,
+        n_clusters=int(labels.max()) + 1,
         expected_loss=value,
         objective=info.get("objective"),
-        labels=labels.astype(smallest_dtype(n_clusters)) if keep_labels else None,
+        labels=labels if keep_labels else None,
         memberships=candidate.memberships,
         restart_labels=info.get("restart_labels"),
         restart_objectives=info.get("restart_objectives"),

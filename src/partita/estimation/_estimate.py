@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import io, losses, search
+from partita import io, losses, search, validate
 from partita.errors import FileError
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ class Estimate:
 
     def __repr__(self) -> str:
         return (
-            f"Estimate({self.n_clusters} clusters of {self.labels.size} items, expected "
+            f"Estimate({validate.count_text(self.n_clusters, 'cluster')} of "
+            f"{validate.count_text(self.labels.size, 'item')}, expected "
             f"{self.loss_name} {self.expected_loss:.6g}, search {self.search_name})"
         )
 

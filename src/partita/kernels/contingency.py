@@ -35,6 +35,9 @@ def marginal(labels, table):
 def joint(draws, sizes, partitions, n_clusters, table):
     """Sum ``table[count]`` over the contingency table of every partition with every draw.
 
+    Four draws at a time: counting one is a chain of increments that wait for each other, and
+    four chains fill the wait.
+
     Parameters
     ----------
     draws : (m, n) canonical labels; sizes : (m,) their numbers of clusters
@@ -45,27 +48,59 @@ def joint(draws, sizes, partitions, n_clusters, table):
     (p, m) float64
     """
     m, n = draws.shape
-    p = partitions.shape[0]
-    counts = np.zeros(sizes.max() * n_clusters.max(), dtype=np.int32)
-    out = np.empty((p, m), dtype=np.float64)
-    for q in range(p):
-        k = np.int64(n_clusters[q])
-        for r in range(m):
-            cells = sizes[r] * k
+    width = sizes.max() * n_clusters.max()
+    a = np.zeros(width, dtype=np.int32)
+    b = np.zeros(width, dtype=np.int32)
+    c = np.zeros(width, dtype=np.int32)
+    d = np.zeros(width, dtype=np.int32)
+    out = np.empty((partitions.shape[0], m), dtype=np.float64)
+    for q in range(partitions.shape[0]):
+        labels = partitions[q]
+        for first in range(0, m, 4):
+            x, y, z = min(first + 1, m - 1), min(first + 2, m - 1), min(first + 3, m - 1)
+            k = max(max(sizes[first], sizes[x]), max(sizes[y], sizes[z]))
             for i in range(n):
-                counts[np.int64(draws[r, i]) * k + np.int64(partitions[q, i])] += 1
-            total = 0.0
+                row = np.int64(labels[i]) * k
+                a[row + np.int64(draws[first, i])] += 1
+                b[row + np.int64(draws[x, i])] += 1
+                c[row + np.int64(draws[y, i])] += 1
+                d[row + np.int64(draws[z, i])] += 1
+            cells = k * n_clusters[q]
             if cells <= n:
-                for c in range(cells):
-                    total += table[counts[c]]
-                    counts[c] = 0
+                sums = _take_all(a, b, c, d, cells, table)
             else:
-                for i in range(n):
-                    c = np.int64(draws[r, i]) * k + np.int64(partitions[q, i])
-                    total += table[counts[c]]
-                    counts[c] = 0
-            out[q, r] = total
+                sums = (
+                    _take_touched(a, draws[first], labels, k, table),
+                    _take_touched(b, draws[x], labels, k, table),
+                    _take_touched(c, draws[y], labels, k, table),
+                    _take_touched(d, draws[z], labels, k, table),
+                )
+            out[q, first], out[q, x], out[q, y], out[q, z] = sums
     return out
+
+
+@jit
+def _take_all(a, b, c, d, cells, table):
+    """Sum ``table`` over four tables of counts and set them to zero again."""
+    s = t = u = v = 0.0
+    for cell in range(cells):
+        s += table[a[cell]]
+        t += table[b[cell]]
+        u += table[c[cell]]
+        v += table[d[cell]]
+        a[cell] = b[cell] = c[cell] = d[cell] = 0
+    return s, t, u, v
+
+
+@jit
+def _take_touched(counts, draw, labels, k, table):
+    """The same for a table with more cells than items: visit only those that items are in."""
+    total = 0.0
+    for i in range(labels.size):
+        cell = np.int64(labels[i]) * k + np.int64(draw[i])
+        total += table[counts[cell]]
+        counts[cell] = 0
+    return total
 
 
 @jit

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
+from partita.partitions._labels import smallest_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,13 +83,13 @@ class Tree:
         light[: self.n_items] = False
         return np.flatnonzero(light)
 
-    def cuts(self, max_clusters: int) -> Iterator[NDArray[np.int64]]:
+    def cuts(self, max_clusters: int) -> Iterator[NDArray[np.unsignedinteger[Any]]]:
         """Yield the labels of the cuts into 1, 2, ..., ``max_clusters`` clusters.
 
         Each is the one before with one cluster split, so all n of them cost O(n²) in all. The
         numbering is by the order of the splits, not canonical.
         """
-        labels = np.zeros(self.n_items, dtype=np.int64)
+        labels = np.zeros(self.n_items, dtype=smallest_dtype(max_clusters))
         yield labels.copy()
         for k in range(1, max_clusters):
             right = self.children[self.n_items - 1 - k, 1]

@@ -128,7 +128,7 @@ class Similarity:
             Implicit: "implicit, from draws",
             Responsibilities: "implicit, from responsibilities",
         }[type(self._backing)]
-        return f"Similarity({self.n_items} items, {kind})"
+        return f"Similarity({validate.count_text(self.n_items, 'item')}, {kind})"
 
     def __matmul__(self, x: Any) -> FloatArray:
         x = np.asarray(x, dtype=np.float64)

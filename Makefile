@@ -1,0 +1,42 @@
+# Everything runs in .venv, which the first target that needs it sets up.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow lint format bench clean
+
+.venv/.demo: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "partita needs Python 3.11 or later; say which: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/.develop: .venv/.demo
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	@touch $@
+
+demo: .venv/.demo  ## the main job, end to end, on data that come with the package
+	$(BIN)/python examples/demo.py
+
+test: .venv/.develop  ## the default tests
+	$(BIN)/python -m pytest
+
+test-slow: .venv/.develop  ## what takes longer
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/.develop  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.develop
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/.develop  ## ratios against rivals, in one run
+	$(BIN)/python benchmarks/similarity.py
+
+clean:
+	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

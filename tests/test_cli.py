@@ -1,0 +1,218 @@
+"""The shell, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import partita as pt
+from partita.cli import COMMANDS, main
+
+
+@pytest.fixture
+def csv(tmp_path, draws):
+    path = tmp_path / "draws.csv"
+    names = [f"item{i}" for i in range(draws.n_items)]
+    pd.DataFrame(draws.labels + 1, columns=names).to_csv(path, index=False)
+    return path
+
+
+def run(capsys, *words):
+    code = main([str(word) for word in words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def shell(*words, **kwargs):
+    return subprocess.run(
+        [sys.executable, "-m", "partita", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **kwargs,
+    )
+
+
+def test_estimate_prints_a_table(capsys, csv):
+    code, out, err = run(capsys, "estimate", csv, "--loss", "vi", "--seed", 1)
+    assert (code, err) == (0, "")
+    assert out.startswith("4 clusters, sizes ")
+    assert "expected vi 1.1565" in out
+    assert "item59" in out
+
+
+def test_estimate_as_json_and_csv_equals_python(capsys, csv, draws):
+    best = pt.estimate(draws, loss="binder", search="average", rng=1)
+    words = ("estimate", csv, "--loss", "binder", "--search", "average", "--seed", 1)
+    _, out, _ = run(capsys, *words, "--format", "json")
+    answer = json.loads(out)
+    assert answer["expected_loss"] == best.expected_loss
+    assert [row["cluster"] for row in answer["items"]] == best.labels.tolist()
+    assert answer["items"][3]["item"] == "item3"
+    _, out, _ = run(capsys, *words, "--format", "csv")
+    assert out.splitlines()[:2] == ["item,cluster", "item0,0"]
+
+
+def test_searches_are_pooled_and_methods_named(capsys, csv):
+    words = ("estimate", csv, "--seed", 0, "--format", "json")
+    _, pooled, _ = run(capsys, *words, "--search", "draws", "--search", "average")
+    _, single, _ = run(capsys, *words, "--search", "draws")
+    assert json.loads(pooled)["expected_loss"] < json.loads(single)["expected_loss"]
+    _, medv, _ = run(capsys, *words, "--method", "medv")
+    assert json.loads(medv)["n_clusters"] == 1
+
+
+def test_output_and_save_write_whole_files(capsys, csv, tmp_path):
+    out_file, save_file = tmp_path / "out.csv", tmp_path / "best.npz"
+    out_file.write_text("old")
+    words = ("estimate", csv, "-o", out_file, "--save", save_file)
+    code, out, _ = run(capsys, *words)
+    assert (code, out) == (0, "")
+    labels = pd.read_csv(out_file)["cluster"].to_numpy()
+    assert np.array_equal(labels, pt.Estimate.load(save_file).labels)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["best.npz", "draws.csv", "out.csv"]
+
+
+def test_compare_with_a_truth(capsys, csv, tmp_path, truth):
+    for name, values in (("row.csv", truth[None, :]), ("column.csv", truth[:, None])):
+        np.savetxt(tmp_path / name, values, fmt="%d", delimiter=",")
+        words = ("compare", csv, "--truth", tmp_path / name, "--format", "json")
+        code, out, _ = run(capsys, *words)
+        assert code == 0
+        rows = {row["method"]: row for row in json.loads(out)}
+        assert rows["maxpear"]["AR"] == 1.0
+    _, out, _ = run(capsys, "compare", csv, "--method", "minvi", "--method", "medv")
+    assert out.splitlines()[2].startswith("minvi")
+    _, out, _ = run(capsys, "compare", csv, "--format", "csv")
+    assert out.startswith("method,K,binder")
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "csv", "json", "txt"])
+def test_similarity_in_every_format(capsys, csv, tmp_path, draws, suffix):
+    path = tmp_path / f"psm.{suffix}"
+    code, _, err = run(capsys, "similarity", csv, "-o", path)
+    assert (code, err) == (0, "")
+    expected = pt.posterior_similarity(draws).to_dense()
+    if suffix == "npy":
+        found = np.load(path)
+    elif suffix == "npz":
+        found = np.load(path)["similarity"]
+    elif suffix == "csv":
+        found = pd.read_csv(path, index_col=0).to_numpy()
+    elif suffix == "json":
+        found = np.array(json.loads(path.read_text())["similarity"])
+    else:
+        found = pd.read_csv(path, sep=r"\s+", skiprows=[1]).to_numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-12 if suffix != "txt" else 6e-4)
+
+
+def test_info_says_what_is_there_and_what_was_assumed(capsys, csv, draws):
+    code, out, _ = run(capsys, "info", csv)
+    assert code == 0
+    for words in ("items                60", "draws                400", "assumed", "header"):
+        assert words in out
+    _, out, _ = run(capsys, "info", csv, "--format", "json", "--burn", 100, "--thin", 3)
+    about = json.loads(out)
+    assert about["draws"] == 100
+    assert sum(about["clusters"].values()) == pytest.approx(1)
+    _, out, _ = run(capsys, "info", csv, "--format", "csv")
+    assert f"distinct partitions,{draws.unique().n_draws}" in out
+
+
+def test_reading_options_reach_the_reader(capsys, tmp_path):
+    path = tmp_path / "items.tsv"
+    path.write_text("name\td1\td2\nann\t1\t1\nbob\t2\t1\ncid\t2\t2\n")
+    words = ("info", path, "--orient", "items", "--index", "name", "--format", "json")
+    _, out, _ = run(capsys, *words)
+    about = json.loads(out)
+    assert (about["items"], about["draws"]) == (3, 2)
+    assert about["item names"] == ["ann", "bob", "cid"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_a_clean_error(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert "usage: partita" in capsys.readouterr().out
+    code, out, err = run(capsys, command, "no-such-file.csv")
+    assert (code, out) == (2, "")
+    assert err.startswith("partita: ")
+    assert err.count("\n") == 1
+    assert "no-such-file.csv" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--loss", "vii"),
+        ("--search", "nearest"),
+        ("--method", "minvi", "--loss", "vi"),
+        ("--burn", "400"),
+        ("--thin", "0"),
+        ("--jobs", "0"),
+        ("--seed", "-1"),
+        ("-o", "no/such/folder/out.csv"),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_exit_2(words, csv, capsys):
+    code, out, err = run(capsys, "estimate", csv, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("partita: ")
+    assert err.count("\n") == 1
+
+
+def test_unknown_commands_and_none():
+    for words in ((), ("nonsense",)):
+        done = shell(*words)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+    assert "choose from estimate" in done.stderr
+
+
+def test_version_and_help_answer_without_loading_anything_heavy():
+    code = (
+        "import sys; from partita.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'numba', 'pandas', 'scipy', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(repr(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    done = shell("--version")
+    assert done.stdout.strip() == f"partita {pt.__version__}"
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path):
+    """SIGINT in the middle of a long run: exit 130, one line, no file."""
+    if os.name == "nt":
+        pytest.skip("POSIX signals")
+    big = pt.datasets.simulate_draws(400, 8000, n_clusters=8, noise=0.3, rng=0)
+    big.save(tmp_path / "big.npz")
+    words = ("estimate", tmp_path / "big.npz", "--search", "draws", "-o", tmp_path / "out.csv")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "partita", *map(str, words), "--jobs", "2"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    process.send_signal(2)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == "partita: interrupted; nothing was written.\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["big.npz"]
+
+
+def test_a_closed_pipe_is_no_error(csv):
+    pipe = f"{sys.executable} -m partita similarity {csv} --format csv | head -1"
+    done = subprocess.run(pipe, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("item,item0")
+    assert done.stderr == ""

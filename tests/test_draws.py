@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+import partita as pt
+from partita.draws import as_draws
+from partita.partitions import canonical
+
+
+def test_any_integers_become_canonical_in_the_smallest_dtype():
+    draws = pt.Draws([[1, 1, 2], [-5, 70_000, -5], [2**62, -(2**62), 0]])
+    assert draws.labels.dtype == np.uint8
+    assert draws.labels.tolist() == [[0, 0, 1], [0, 1, 0], [0, 1, 2]]
+    assert draws.n_clusters.tolist() == [2, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("n", "dtype"), [(256, np.uint8), (257, np.uint16), (65_536, np.uint16), (65_537, np.uint32)]
+)
+def test_dtype_widens_when_it_must(n, dtype):
+    draws = pt.Draws(np.vstack([np.arange(n), np.zeros(n, int)]))
+    assert draws.labels.dtype == dtype
+    assert np.array_equal(draws.labels[0], np.arange(n))
+    assert draws.n_clusters.tolist() == [n, 1]
+
+
+@given(
+    npst.arrays(
+        st.sampled_from([np.int8, np.uint8, np.int32, np.int64, np.uint64]),
+        npst.array_shapes(min_dims=2, max_dims=2, max_side=8),
+    )
+)
+def test_every_row_is_the_same_partition_as_before(array):
+    draws = pt.Draws(array)
+    for ours, given_row in zip(draws.labels, array, strict=True):
+        assert np.array_equal(ours, canonical(given_row))
+
+
+def test_strings_floats_booleans_and_objects():
+    expected = [[0, 1, 0]]
+    for rows in (
+        [["b", "a", "b"]],
+        [[2.0, 1.0, 2.0]],
+        [[True, False, True]],
+        np.array([["b", "a", "b"]], dtype=object),
+        np.array([[1, 2, 1]], dtype=object),
+        np.array([[1, 2.0, 1]], dtype=object),
+        np.array([[10**30, 2, 10**30]], dtype=object),
+    ):
+        assert pt.Draws(rows).labels.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([[0, 1], [0]], "rectangular"),
+        (np.array([[0, 1], [0]], dtype=object), "rectangular"),
+        ([0, 1, 1], r"For a single draw pass \[labels\]"),
+        (np.zeros((2, 3, 4), int), "from_responsibilities"),
+        (np.zeros((0, 3), int), "at least one draw"),
+        (np.zeros((3, 0), int), "at least one draw"),
+        ([[0.5, 1.0]], r"whole numbers; got .*0.5.* at \(0, 0\)"),
+        ([[0.0, np.nan]], r"missing or infinite labels; got .*nan.* at \(0, 1\)"),
+        ([[np.inf, 1.0]], "missing or infinite"),
+        ([[2.0**60, 1.0]], "beyond 2"),
+        (np.ma.masked_array([[0, 1]], mask=[[0, 1]]), "masked"),
+    ],
+)
+def test_what_cannot_be_draws_is_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        pt.Draws(labels)
+
+
+@pytest.mark.parametrize(
+    "labels", [[[1j, 0]], np.array([["a", 1]], dtype=object), np.array([[None, 1]], dtype=object)]
+)
+def test_labels_of_a_wrong_kind_are_a_type_error(labels):
+    with pytest.raises(TypeError, match="`labels` must hold"):
+        pt.Draws(labels)
+
+
+def test_arrays_are_read_only_and_the_callers_is_left_alone():
+    mine = np.array([[0, 1, 1]], dtype=np.uint8)
+    draws = pt.Draws(mine)
+    mine[0, 0] = 1
+    assert draws.labels.tolist() == [[0, 1, 1]]
+    with pytest.raises(ValueError, match="read-only"):
+        draws.labels[0, 0] = 1
+
+
+def test_a_data_frame_names_its_items():
+    frame = pd.DataFrame({"ada": [1, 2], "bob": [1, 1]})
+    assert as_draws(frame).item_names == ("ada", "bob")
+    assert as_draws(pd.DataFrame([[1, 1], [2, 1]])).item_names is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("weights", [1.0], "one number for each of the 2 draws"),
+        ("weights", [1.0, -1.0], "not negative"),
+        ("weights", [0.0, 0.0], "positive, finite sum"),
+        ("weights", [1.0, np.nan], "finite"),
+        ("chains", [0], "one number for each of the 2 draws"),
+        ("item_names", ["a"], "one name for each of the 3 items"),
+        ("traces", {"K": [1.0]}, r"traces\['K'\]"),
+    ],
+)
+def test_attributes_are_checked(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        pt.Draws([[0, 0, 1], [0, 1, 1]], **{name: value})
+
+
+def chained():
+    return pt.Draws(
+        [[0, 0], [0, 1], [0, 0], [0, 1], [0, 0], [0, 1]],
+        weights=[1, 2, 3, 4, 5, 6],
+        chains=[7, 7, 7, 9, 9, 9],
+        item_names=["a", "b"],
+        traces={"x": [10, 11, 12, 13, 14, 15]},
+    )
+
+
+def test_burn_and_thin_go_by_chain():
+    draws = chained()
+    assert draws.n_chains == 2
+    assert draws.burn(1).weights.tolist() == [2, 3, 5, 6]
+    thinned = draws.thin(2)
+    assert thinned.weights.tolist() == [1, 3, 4, 6]
+    assert thinned.chains.tolist() == [0, 0, 1, 1]
+    assert thinned.traces["x"].tolist() == [10, 12, 13, 15]
+    assert draws.burn(0) == draws == draws.thin(1)
+    with pytest.raises(ValueError, match="the shortest has 3, got 3"):
+        draws.burn(3)
+    with pytest.raises(ValueError, match="`step` must be at least 1"):
+        draws.thin(0)
+
+
+def test_take_selects_draws_or_says_it_selected_none():
+    assert chained().take(slice(0, 2)).n_draws == 2
+    with pytest.raises(ValueError, match="at least one draw"):
+        chained().take(np.zeros(6, bool))
+
+
+def test_concat_keeps_chains_apart_and_checks_the_items():
+    both = pt.Draws.concat([chained(), chained()])
+    assert both.n_draws == 12
+    assert both.chains.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert both.traces["x"].size == 12
+    half = pt.Draws.concat([pt.Draws([[0, 0]], weights=[3.0]), pt.Draws([[0, 1]])])
+    assert half.weights.tolist() == [3, 1]
+    with pytest.raises(ValueError, match="same items"):
+        pt.Draws.concat([chained(), pt.Draws([[0, 0, 0]])])
+    with pytest.raises(TypeError, match="at least one Draws"):
+        pt.Draws.concat([])
+
+
+@given(
+    npst.arrays(
+        np.uint8, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=st.integers(0, 2)
+    )
+)
+def test_unique_keeps_each_partition_once_with_its_weight(array):
+    weights = np.arange(array.shape[0], dtype=float)
+    weights[0] = 1.0
+    distinct = pt.Draws(array, weights=weights).unique()
+    rows = [tuple(canonical(row)) for row in array]
+    expected: dict = {}
+    for row, weight in zip(rows, weights, strict=True):
+        if weight > 0:
+            expected[row] = expected.get(row, 0) + weight
+    assert {
+        tuple(r): w for r, w in zip(distinct.labels.tolist(), distinct.weights, strict=True)
+    } == (expected)
+
+
+def test_a_draw_of_weight_zero_is_as_if_it_were_not_there():
+    rows = [[0, 0, 1], [0, 1, 1], [0, 1, 2]]
+    with_zero = pt.Draws(rows, weights=[1, 2, 0])
+    without = pt.Draws(rows[:2], weights=[1, 2])
+    for name in pt.losses.NAMES:
+        pair = [pt.expected_loss([0, 0, 0], d, loss=name) for d in (with_zero, without)]
+        assert pair[0] == pytest.approx(pair[1], abs=1e-12)
+
+
+def test_save_and_read_back(tmp_path):
+    draws = chained()
+    draws.save(tmp_path / "draws.npz")
+    assert pt.read_draws(tmp_path / "draws.npz") == draws
+
+
+def test_repr_says_what_is_inside():
+    assert repr(chained()) == "Draws(6 draws of 2 items, 1 to 2 clusters, 2 chains, weighted)"
+    assert repr(pt.Draws([[0, 1]])) == "Draws(1 draw of 2 items, 2 clusters)"
