@@ -35,77 +35,61 @@ _EDGE = 8  # the result is written in squares of this edge, straight and transpo
 _I32, _I64, _F32, _F64 = ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 
 
-@jit
-def fill_counts(left, right, mirror, strip, out):
-    """Write the share of draws in which items of ``left`` and ``right`` have one label.
+def fill(left, right, weights, mirror, strip, out):
+    """Write the share of draws, or of weight, in which items of ``left`` and ``right`` agree.
 
     Parameters
     ----------
-    left, right : (n_draws, n_rows) and (n_draws, n_cols) unsigned integers, C-contiguous
+    left, right : (n_draws, n_rows) and (n_draws, n_cols) uint8, uint16 or uint32, C-contiguous
+    weights : (n_draws,) float64, or None
     mirror : whether ``left`` is ``right``, and pairs i < j are to be written both ways round
     strip : row start and stop, column start and stop
     out : (n_rows, n_cols) float64 or float32, C-contiguous
     """
-    lanes = VECTOR // left.itemsize
-    rows = np.empty(_CHUNK * _SLOT * (ROWS // _GROUP), left.dtype)
-    cols = np.empty(_CHUNK * lanes, left.dtype)
-    sums = np.empty(ROWS * _COLS, np.int32)
+    chunk, lane, held = _CHUNK, left.dtype, np.int32
     total = float(left.shape[0])
-    _fill_blocks(left, right, None, total, mirror, strip, _CHUNK, lanes, rows, cols, sums, out)
+    if weights is not None:
+        chunk, lane, held = _CHUNK_WEIGHTED, np.dtype(np.uint64), np.float64
+        total = float(np.cumsum(weights)[-1])  # one after another, as the kernel adds
+    rows = np.empty(chunk * _SLOT * (ROWS // _GROUP), lane)
+    cols = np.empty(chunk * VECTOR // lane.itemsize, lane)
+    sums = np.empty(ROWS * _COLS, held)
+    fill_blocks(left, right, weights, total, mirror, strip, chunk, rows, cols, sums, out)
 
 
 @jit
-def fill_weighted(left, right, weights, mirror, strip, out):
-    """Write the weight of those draws, as a share of all weight; else like `fill_counts`."""
-    lanes = VECTOR // 8
-    rows = np.empty(_CHUNK_WEIGHTED * _SLOT * (ROWS // _GROUP), np.uint64)
-    cols = np.empty(_CHUNK_WEIGHTED * lanes, np.uint64)
-    sums = np.empty(ROWS * _COLS, np.float64)
-    total = 0.0
-    for weight in weights:
-        total += weight
-    _fill_blocks(
-        left, right, weights, total, mirror, strip, _CHUNK_WEIGHTED, lanes, rows, cols, sums, out
-    )
-
-
-@jit
-def _fill_blocks(left, right, weights, total, mirror, strip, chunk, lanes, rows, cols, sums, out):
+def fill_blocks(left, right, weights, total, mirror, strip, chunk, rows, cols, sums, out):
+    """Go through a strip by cache blocks, in the scratch ``rows``, ``cols`` and ``sums``."""
+    lanes = VECTOR // cols.itemsize
     for top in range(strip[0], strip[1], ROWS):
         bottom = min(top + ROWS, strip[1])
         start = max(strip[2], top) if mirror else strip[2]
-        stop = strip[3]
-        while stop > start:
-            n_panels = min(_COLS // lanes, (stop - start + lanes - 1) // lanes)
-            edge = max(start, stop - n_panels * lanes)
+        for stop in range(strip[3], start, -_COLS):
+            edge = max(start, stop - _COLS)
             sums[:] = 0
             for draw in range(0, left.shape[0], chunk):
                 n_draws = min(chunk, left.shape[0] - draw)
                 _pack_groups(left, draw, n_draws, top, bottom, rows)
-                for panel in range(n_panels):
-                    last = stop - panel * lanes
-                    if not mirror or last > top + 1:
+                for last in range(stop, edge, -lanes):
+                    below = min(bottom, last - 1) if mirror else bottom
+                    if below > top:
                         _pack_panel(right, draw, n_draws, last - lanes, lanes, cols)
-                        at = panel * ROWS * lanes
-                        _count_panel(
-                            rows, cols, weights, draw, n_draws, top, bottom, last, mirror, sums, at
-                        )
+                        at = (stop - last) * ROWS
+                        _count_panel(rows, cols, weights, draw, n_draws, top, below, sums, at)
             if mirror:
                 _write_both(sums, total, top, bottom, edge, stop, lanes, out)
             else:
                 _write(sums, total, top, bottom, edge, stop, lanes, out)
-            stop = edge
 
 
 @jit
 def _pack_groups(labels, draw, n_draws, top, bottom, rows):
-    at = 0
     for start in range(top, bottom, _GROUP):
+        at = (start - top) // _GROUP * _SLOT * n_draws
         if start + _SLOT <= labels.shape[1]:
             _copy_slots(labels, draw, n_draws, start, rows, at)
         else:
             _copy_edge(labels, draw, n_draws, start, _SLOT, rows, at)
-        at += n_draws * _SLOT
 
 
 @jit
@@ -125,33 +109,32 @@ def _copy_edge(labels, draw, n_draws, start, width, out, at):
 
 
 @jit
-def _count_panel(rows, cols, weights, draw, n_draws, top, bottom, last, mirror, sums, at):
-    lanes = VECTOR // cols.itemsize
-    for group, start in enumerate(range(top, bottom, _GROUP)):
-        if not mirror or last > start + 1:
-            _tally(rows, group * _SLOT * n_draws, cols, n_draws, sums, at, weights, draw)
-        at += _GROUP * lanes
+def _count_panel(rows, cols, weights, draw, n_draws, top, bottom, sums, at):
+    row = 0
+    for _ in range(top, bottom, _GROUP):
+        _tally(rows, row, cols, n_draws, sums, at, weights, draw)
+        row += _SLOT * n_draws
+        at += _GROUP * (VECTOR // cols.itemsize)
 
 
 @jit
 def _write(sums, total, top, bottom, start, stop, lanes, out):
-    at = 0
     for right in range(stop, start, -lanes):
+        at = (stop - right) * ROWS
         left = max(start, right - lanes)
         for r in range(top, bottom):
             here = at + (r - top + 1) * lanes
             source, target = sums[here - (right - left) : here], out[r, left:right]
             for j in range(right - left):
                 target[j] = source[j] / total
-        at += ROWS * lanes
 
 
 @jit
 def _write_both(sums, total, top, bottom, start, stop, lanes, out):
     for r in range(max(top, start), min(bottom, stop)):
         out[r, r] = 1
-    at = 0
     for right in range(stop, start, -lanes):
+        at = (stop - right) * ROWS
         for i in range(0, bottom - top, _EDGE):
             r = top + i
             for c in range(right - lanes, right, _EDGE):
@@ -160,7 +143,6 @@ def _write_both(sums, total, top, bottom, start, stop, lanes, out):
                     _write_square(sums, here, lanes, total, out, r, c)
                 else:
                     _write_corner(sums, here, lanes, total, out, r, bottom, c, start)
-        at += ROWS * lanes
 
 
 @jit

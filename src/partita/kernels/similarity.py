@@ -34,7 +34,7 @@ class Plan:
 
     def fill(self, strip: Strip) -> None:
         """Write the pairs of a strip, both ways round, and its part of the diagonal."""
-        _fill(self.labels, self.labels, self.weights, True, strip, self.out)
+        _pairs.fill(self.labels, self.labels, self.weights, True, strip, self.out)
 
 
 def plan(labels: Array, weights: Array | None, dtype: Any = np.float64) -> Plan:
@@ -76,7 +76,7 @@ def block(labels: Array, weights: Array | None, rows: Array, cols: Array) -> Arr
     left, right, weights = _picked(labels, rows), _picked(labels, cols), _frozen(weights)
     out = np.empty((len(rows), len(cols)))
     for strip in _rectangle(*out.shape, _cost(labels, weights)):
-        _fill(left, right, weights, False, strip, out)
+        _pairs.fill(left, right, weights, False, strip, out)
     return out
 
 
@@ -100,13 +100,6 @@ def _picked(labels, items):
 def _cost(labels, weights):
     """Return the time of a pair in comparisons of single bytes; 300 of them go to writing it."""
     return labels.shape[0] * (labels.itemsize if weights is None else 12) + 300
-
-
-def _fill(left, right, weights, mirror, strip, out):
-    if weights is None:
-        _pairs.fill_counts(left, right, mirror, strip, out)
-    else:
-        _pairs.fill_weighted(left, right, weights, mirror, strip, out)
 
 
 def _triangle(n_items, cost) -> list[Strip]:
