@@ -74,7 +74,7 @@ def load_crabs() -> Dataset:
     >>> crabs = load_crabs()
     >>> crabs.feature_names
     ('FL', 'RW', 'CL', 'CW', 'BD')
-    >>> crabs.data.shape, crabs.truth.max() + 1
+    >>> crabs.data.shape, int(crabs.truth.max()) + 1
     ((200, 5), 4)
     """
     rows = _rows("crabs.csv")
