@@ -112,6 +112,20 @@ def test_blocks_of_different_width_of_integers_join(write, monkeypatch):
     assert table.labels.tolist() == [*rows, [1, 2]]
 
 
+@pytest.mark.parametrize("shape", [(1000, 7), (7, 1000), (300, 300), (5000, 2)])
+@pytest.mark.parametrize("ending", ["", ".0"])
+def test_many_rows_and_columns(write, shape, ending):
+    labels = np.random.default_rng(0).integers(-3, 400, shape)
+    content = "\n".join(",".join(f"{c}{ending}" for c in row) for row in labels)
+    np.testing.assert_array_equal(read_table(write(content)).labels, labels)
+
+
+def test_small_labels_of_many_draws(write):
+    labels = np.random.default_rng(0).integers(0, 3, (2000, 300))
+    content = "\n".join(",".join(map(str, row)) for row in labels)
+    np.testing.assert_array_equal(read_table(write(content)).labels, labels)
+
+
 class TestHeader:
     def test_text_above_numbers(self, write):
         table = read_table(write("a,b,c\n1,1,2\n3,1,2\n"))
@@ -216,6 +230,11 @@ class TestIndex:
         assert table.labels.tolist() == [[5, 6], [6, 6]]
         assert table.item_names == ("1", "2")
 
+    def test_numeric_names_as_pandas_sets_them_off(self, write):
+        table = read_table(write(" 0 1\n0 5 6\n1 6 6\n"))
+        assert table.labels.tolist() == [[5, 6], [6, 6]]
+        assert table.item_names == ("0", "1")
+
     def test_rows_of_items_give_their_names(self, write):
         table = read_table(write(",d1,d2\n007,5,6\nx,6,6\ny,5,5\n"), orient="items")
         assert table.item_names == ("007", "x", "y")
@@ -294,14 +313,15 @@ class TestIndex:
 
 class TestWarnings:
     @pytest.mark.parametrize("start", [0, 1])
-    def test_a_first_column_that_counts(self, write, start):
-        content = "".join(f"{start + i},7,{i % 2}\n" for i in range(4))
+    @pytest.mark.parametrize("n", [3, 4, 256, 300])
+    def test_a_first_column_that_counts(self, write, start, n):
+        content = "".join(f"{start + i},7,{i % 2}\n" for i in range(n))
         with pytest.warns(PartitaWarning, match="pass index=0 .--index 0.") as caught:
             table = read_table(write(content))
         assert len(caught) == 1
-        assert table.labels.shape == (4, 3)
-        assert read_table(write(content), index=0).labels.shape == (4, 2)
-        assert read_table(write(content), index=False).labels.shape == (4, 3)
+        assert table.labels.shape == (n, 3)
+        assert read_table(write(content), index=0).labels.shape == (n, 2)
+        assert read_table(write(content), index=False).labels.shape == (n, 3)
 
     @pytest.mark.parametrize("start", [0, 1])
     def test_a_first_line_that_counts(self, write, start):
@@ -439,6 +459,12 @@ class TestMemory:
         assert len(bomb) < 1 << 14
         with pytest.raises(FileError, match=r"line 1 of .* longer than 65536 characters"):
             read_table(write(bomb))
+
+    def test_endless_blank_lines_stop(self, write, monkeypatch):
+        monkeypatch.setattr(_lines, "_MOST_BLANK_LINES", 100)
+        with pytest.raises(FileError, match="more than 100 blank lines before line 104;"):
+            read_table(write("1,2\n\n1,1\n" + "\n" * 500))
+        assert read_table(write("1,2\n" + "\n" * 99)).labels.shape == (1, 2)
 
     def test_a_line_may_be_as_long_as_memory_allows(self, write, monkeypatch):
         monkeypatch.setattr(validate, "free_memory", lambda: 24 * 1000)

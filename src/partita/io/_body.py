@@ -52,6 +52,7 @@ class Body:
         self._codes = array("i")
         self._first: array[int] | None = None
         self._n_in_blocks = 0
+        self._block_bytes = 0
         self._next_check = _FIRST_CHECK
 
     @property
@@ -122,6 +123,7 @@ class Body:
             self._distinct.kind = int
             self._blocks.append(_smallest(block))
             self._n_in_blocks += block.size
+            self._block_bytes += self._blocks[-1].nbytes
             self._check_memory()
             line += len(taken)
         return [], line
@@ -144,12 +146,12 @@ class Body:
             ) from None
 
     def _check_memory(self) -> None:
-        """Ask for room to double, each time the table has doubled."""
+        """Ask for room to double and to be joined, each time the table has doubled."""
         n_cells = self._n_in_blocks + len(self._codes)
         if n_cells < self._next_check:
             return
         self._next_check = 2 * n_cells
-        size = self._n_in_blocks * 2 + len(self._codes) * 6
+        size = 3 * self._block_bytes + 10 * len(self._codes)
         size += len(self._distinct) * _BYTES_PER_DISTINCT
         validate.fits_in_memory(
             f"{self._path!r} as labels", size, "thin the draws, or save them as .npy with uint8."

@@ -17,6 +17,7 @@ from partita.io._source import FORMATS, NPY_MAGIC
 
 HEAD_LINES = 20
 _LONGEST_LINE = 1 << 27
+_MOST_BLANK_LINES = 1 << 20
 # A list of short strings takes some twenty times the bytes of the line it was split from.
 _BYTES_PER_CHARACTER = 24
 _QUOTED = re.compile(r'"[^"]*"')
@@ -27,8 +28,7 @@ _NAMES = {"\t": "tabs", ";": "semicolons", ",": "commas", None: "white space"}
 def text_lines(file: BinaryIO, path: str, *, gzipped: bool) -> Iterator[str]:
     """The lines of a text file, each ending in one newline; none may outgrow the memory.
 
-    A decompressed line is read up to a limit, so that a small archive of one endless line stops
-    there.
+    A small gzip file may hold one endless line or nothing but newlines: both are given up on.
     """
     if gzipped:
         # A GzipFile reads like a BufferedReader; the stubs know it only as a GzipFile.
@@ -37,6 +37,7 @@ def text_lines(file: BinaryIO, path: str, *, gzipped: bool) -> Iterator[str]:
             raise FileError(f"{path!r} is a .npy file in gzip; decompress it first.")
     limit = min(_LONGEST_LINE, validate.free_memory() // _BYTES_PER_CHARACTER) + 1
     with io.TextIOWrapper(file, encoding="utf-8-sig") as text:
+        blank = 0
         for number, line in enumerate(iter(lambda: text.readline(limit), ""), 1):
             if len(line) >= limit:
                 raise FileError(
@@ -47,6 +48,12 @@ def text_lines(file: BinaryIO, path: str, *, gzipped: bool) -> Iterator[str]:
                 raise FileError(
                     f"line {number} of {path!r} holds a null character, so it is not text; "
                     f"partita reads {FORMATS}."
+                )
+            blank = blank + 1 if line == "\n" else 0
+            if blank > _MOST_BLANK_LINES:
+                raise FileError(
+                    f"{path!r} has more than {_MOST_BLANK_LINES} blank lines before line "
+                    f"{number}; no table of labels looks like this."
                 )
             yield line
 
@@ -92,6 +99,7 @@ def rows_of(
 ) -> Iterator[tuple[int, list[str]]]:
     """Each row's line number (its last, if quotes span several) and cells; blank ones are []."""
     if delimiter is None:
+        blank = 0
         for number, line in enumerate(lines, first_line):
             yield number, _words(line)
         return

@@ -42,7 +42,8 @@ class _Top:
     line: int
     cells: list[str]
     width: int
-    quoted: bool
+    set_off: bool
+    """Whether it begins with a quote or a space, as R and pandas may write a header."""
 
     @property
     def is_short(self) -> bool:
@@ -108,7 +109,7 @@ def _top_of(head: list[str], delimiter: str | None, path: str, line: int) -> _To
             f"line {number_2} of {path!r} has {len(cells_2)} cells where line {number} has "
             f"{len(cells)}; every row needs a label for every item."
         )
-    return _Top(path, number, cells, len(cells_2), head[0].lstrip().startswith('"'))
+    return _Top(path, number, cells, len(cells_2), head[0].startswith(('"', " ")))
 
 
 def _planned(top: _Top, header: bool | None, index: int | str | bool | None) -> _Plan:
@@ -138,12 +139,13 @@ def _planned(top: _Top, header: bool | None, index: int | str | bool | None) -> 
 
 
 def _planned_for_short(top: _Top, header: bool | None, index: int | str | bool | None) -> _Plan:
-    looks = header or top.quoted or any(map(is_text, top.cells))
+    looks = header or top.set_off or any(map(is_text, top.cells))
     has_room = index is None or (index == 0 and index is not False)
     if header is False or not looks or not has_room:
         raise FileError(
             f"line {top.line} of {top.path!r} has {len(top.cells)} cells where others have "
-            f"{top.width}; every row needs a label for every item."
+            f"{top.width}; every row needs a label for every item. If it is a header above an "
+            "index column, pass header=True, index=0."
         )
     why = "it is one cell shorter than the rows"
     return _Plan(0, "the header is one cell shorter than the rows", True, why)
@@ -231,9 +233,11 @@ def _warn_of_runs(
 
 
 def _is_run(values: IntArray) -> bool:
-    if values.size < _SHORTEST_RUN or values[0] not in (0, 1):
+    # As Python's own integers: 256 rows of labels in uint8 would overflow.
+    n, first, last = values.size, int(values[0]), int(values[-1])
+    if n < _SHORTEST_RUN or first not in (0, 1) or last != first + n - 1:
         return False
-    return bool((values == np.arange(values.size) + values[0]).all())
+    return bool((values == np.arange(first, first + n)).all())
 
 
 def _assumptions(
