@@ -142,7 +142,7 @@ class TestHeader:
         assert any("There is no header" in said for said in table.assumptions)
 
     def test_numbers_are_a_header_if_told(self, write):
-        table = read_table(write("7,8,9\n1,1,2\n"), header=True)
+        table = read_table(write("7,8,9\n1,1,2\n"), header=np.True_)
         assert table.labels.tolist() == [[1, 1, 2]]
         assert table.item_names == ("7", "8", "9")
         assert "Line 1 is a header: as told." in table.assumptions
@@ -240,6 +240,29 @@ class TestIndex:
         assert table.item_names == ("007", "x", "y")
         assert table.labels.tolist() == [[5, 6, 5], [6, 6, 5]]
 
+    @pytest.mark.parametrize(
+        ("written", "name"),
+        [
+            ('"a,b"', "a,b"),
+            ('"a""b"', 'a"b'),
+            ('"a\nb"', "a\nb"),
+            ('" a "', "a"),
+            ('""', ""),
+            ("a b", "a b"),
+            ("é", "é"),
+        ],
+    )
+    def test_names_in_quotes(self, write, written, name):
+        content = f",d1,d2\nx,5,6\n{written},5,6\ny,5,6\n"
+        table = read_table(write(content), orient="items")
+        assert table.item_names == ("x", name, "y")
+        assert table.labels.tolist() == [[5, 5, 5], [6, 6, 6]]
+
+    def test_a_ragged_row_after_a_name(self, write):
+        for row in ("z,5", "z", "z,5,6,7", '"z,5,6'):
+            with pytest.raises(FileError, match=r"line [45] of "):
+                read_table(write(f",d1,d2\nx,5,6\ny,5,6\n{row}\nw,5,6\n"))
+
     def test_rows_of_items_without_a_header(self, write):
         content = "gal1,5,6\ngal2,6,6\ngal3,5,5\n"
         table = read_table(write(content), orient="items", index=0)
@@ -252,6 +275,11 @@ class TestIndex:
             table = read_table(path, index=index)
             assert table.labels.tolist() == [[1, 2], [2, 2]]
             assert table.item_names == ("a", "b")
+            assert "Column 2 is an index: as told." in table.assumptions
+        assert (
+            "Line 1 is a header: `index` names a cell of it."
+            in read_table(path, index="id").assumptions
+        )
 
     def test_a_name_above_text_labels(self, write):
         table = read_table(write("id,a,b\n1,x,y\n2,y,y\n"), index="id")

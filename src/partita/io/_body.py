@@ -68,7 +68,7 @@ class Body:
 
     def read(self, lines: Iterator[str], delimiter: str | None, line: int) -> None:
         """Read all ``lines``, the first of which is number ``line`` of the file."""
-        if self._index is None:
+        if not self._index:
             refused, line = self._read_blocks(lines, delimiter, line)
             lines = chain(refused, lines)
         blank = 0
@@ -117,8 +117,8 @@ class Body:
         """Read blocks until one is refused; return its lines and the number of the first."""
         n_lines = max(1, min(_BLOCK_LINES, _BLOCK_CHARACTERS // (2 * self._width)))
         while taken := list(islice(lines, n_lines)):
-            block = _plain_integers(taken, delimiter)
-            if block is None or block.shape != (len(taken), self._width):
+            block = self._block(taken, delimiter)
+            if block is None:
                 return taken, line
             self._distinct.kind = int
             self._blocks.append(_smallest(block))
@@ -127,6 +127,18 @@ class Body:
             self._check_memory()
             line += len(taken)
         return [], line
+
+    def _block(self, lines: list[str], delimiter: str | None) -> IntArray | None:
+        """The labels of lines that hold whole numbers, after a name if column 0 is the index."""
+        names: list[str] = []
+        if self._index is not None:
+            parts = [_after_name(line, delimiter) for line in lines]
+            names, lines = [name for name, _ in parts], [rest for _, rest in parts]
+        block = _plain_integers(lines, delimiter)
+        if block is None or block.shape != (len(lines), self._width - len(names[:1])):
+            return None
+        self.index_cells += names
+        return block
 
     def _encoded(self, number: int, cells: list[str]) -> array[int]:
         if len(cells) != self._width:
@@ -179,6 +191,17 @@ class _Distinct(dict[str, int]):
             )
         code = self[cell] = self.codes.setdefault(value, len(self.codes))
         return code
+
+
+def _after_name(line: str, delimiter: str | None) -> tuple[str, str]:
+    """The first cell and the rest; no rest if the cell is quoted in a way only csv can tell."""
+    if delimiter is None:
+        name, rest = (*line.split(None, 1), "", "")[:2]
+    else:
+        name, _, rest = line.partition(delimiter)
+    name = name.strip()
+    bare = name[1:-1] if name[:1] == name[-1:] == '"' and len(name) > 1 else name
+    return bare, "" if '"' in bare else rest
 
 
 def _plain_integers(lines: list[str], delimiter: str | None) -> IntArray | None:

@@ -81,11 +81,6 @@ def read_table(
         For ``.npz``: the array to read, alone. By default ``labels`` with what ``Draws.save`` put
         beside it, else the only 2-D array.
 
-    Returns
-    -------
-    Table
-        The labels with draws in rows, names, and a sentence for each thing that was assumed.
-
     Examples
     --------
     >>> import os, tempfile
@@ -94,11 +89,8 @@ def read_table(
     ...     with open(path, "w") as file:
     ...         _ = file.write("a;b;c\n1;1;2\n1;2;2\n")
     ...     table = read_table(path)
-    >>> table.labels
-    array([[1, 1, 2],
-           [1, 2, 2]], dtype=uint8)
-    >>> table.item_names
-    ('a', 'b', 'c')
+    >>> table.labels.tolist(), table.item_names
+    ([[1, 1, 2], [1, 2, 2]], ('a', 'b', 'c'))
     >>> print(*table.assumptions, sep="\n")
     Cells are separated by semicolons.
     Line 1 is a header: it holds text, 'a', above whole numbers.
@@ -111,13 +103,9 @@ def read_table(
         kind = format_of(file, text)
         if kind in ("npy", "npz"):
             _only_for("text", text, header=header, index=index)
-        if kind != "npz":
-            _only_for(".npz", text, key=key)
-        if kind == "npz":
-            table = _from_npz(file, text, key)
-        elif kind == "npy":
-            table = Table(_labels(read_npy(file, text), repr(text)))
+            table = _from_npz(file, text, key) if kind == "npz" else _from_npy(file, text, key)
         else:
+            _only_for(".npz", text, key=key)
             table = _from_text(file, text, kind == "gzip", orient, header, index)
     return _checked(_oriented(table, orient), text)
 
@@ -147,6 +135,11 @@ def _from_text(
         label_names=read.label_names,
         assumptions=said if gzipped else said[1:],
     )
+
+
+def _from_npy(file: BinaryIO, path: str, key: str | None) -> Table:
+    _only_for(".npz", path, key=key)
+    return Table(_labels(read_npy(file, path), repr(path)))
 
 
 def _from_npz(file: BinaryIO, path: str, key: str | None) -> Table:

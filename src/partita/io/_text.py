@@ -116,12 +116,14 @@ def _planned(top: _Top, header: bool | None, index: int | str | bool | None) -> 
     """What the arguments and the first row settle before the body is read."""
     if header is not None and not isinstance(header, bool | np.bool_):
         raise InvalidTypeError(f"`header` must be True, False or None; got {header!r}.")
+    header = None if header is None else bool(header)
     told = "as told" if header is not None else ""
     plan = _Plan(None, "as told", header, told)
     if top.is_short:
         return _planned_for_short(top, header, index)
     if isinstance(index, str):
-        return replace(plan, index=_named_column(top, header, index), header=True)
+        column, why = _named_column(top, header, index), told or "`index` names a cell of it"
+        return replace(plan, index=column, header=True, header_why=why)
     if index is not None and index is not False:
         plan = replace(plan, index=_numbered_column(top, index))
     # A header cell left empty is how R and pandas head the column of row names.
