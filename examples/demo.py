@@ -17,7 +17,8 @@ out.mkdir(parents=True, exist_ok=True)
 
 planted = np.arange(150) * 5 // 150
 simulated = pt.datasets.simulate_draws(150, 2000, n_clusters=5, noise=0.15, rng=1)
-pd.DataFrame(simulated.labels).to_csv(out / "draws.csv", index=False)
+names = [f"item {i}" for i in range(150)]
+pd.DataFrame(simulated.labels, columns=names).to_csv(out / "draws.csv", index=False)
 
 draws = pt.read_draws(out / "draws.csv")
 print(draws)
