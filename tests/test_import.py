@@ -57,6 +57,6 @@ def test_a_second_process_hits_the_kernel_cache(tmp_path):
     )
     first = python(code, NUMBA_CACHE_DIR=str(tmp_path)).split()
     second = python(code, NUMBA_CACHE_DIR=str(tmp_path)).split()
-    assert int(first[1]) > 5
-    assert int(second[0]) > 5
+    assert int(first[1]) >= 4
+    assert int(second[0]) >= 4
     assert int(second[1]) == 0

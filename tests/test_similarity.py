@@ -130,7 +130,7 @@ def test_a_real_matrix_beyond_memory_is_not_attempted():
         ([[1.0, -0.5], [-0.5, 1.0]], r"in \[0, 1\]; got -0.5"),
         ([[1.0, np.nan], [np.nan, 1.0]], r"in \[0, 1\]; got nan"),
         ([[0.0, 0.5], [0.5, 0.0]], "1 on its diagonal; got 0 at item 0"),
-        ([[400.0, 3.0], [3.0, 400.0]], "divide counts"),
+        ([[400.0, 3.0], [3.0, 400.0]], "Divide counts"),
     ],
 )
 def test_what_is_not_a_similarity_is_refused(matrix, message):

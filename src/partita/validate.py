@@ -69,9 +69,9 @@ def choice(name: str, value: T, options: Collection[T]) -> T:
 
 
 def lookup(name: str, value: str, table: Mapping[str, T]) -> T:
-    """Return the entry of ``table`` that the string ``value`` names."""
+    """Return the entry of ``table`` that the string ``value`` names, in capitals or not."""
     try:
-        return table[value]
+        return table[value.lower()]
     except KeyError:
         listed = ", ".join(map(repr, table))
         raise InvalidValueError(f"`{name}` must be one of {listed}; got {value!r}.") from None
@@ -126,14 +126,15 @@ def _whole_floats(name: str, array: Any) -> IntArray:
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidValueError(
-            f"`{name}` must have no missing or infinite labels; got {array[where]!r} at {where}."
+            f"`{name}` must have no missing or infinite labels; got {array[where].item()!r} at "
+            f"{where}."
         )
     bad = array != np.round(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidValueError(
-            f"`{name}` must be whole numbers; got {array[where]!r} at {where}. If these are "
-            "probabilities, see `Similarity.from_responsibilities`."
+            f"`{name}` must be whole numbers; got {array[where].item()!r} at {where}."
+            + _float_hint(array)
         )
     if array.size and max(abs(float(array.max())), abs(float(array.min()))) >= 2**53:
         raise InvalidValueError(
@@ -141,6 +142,15 @@ def _whole_floats(name: str, array: Any) -> IntArray:
             "pass integers or strings."
         )
     return np.asarray(array.astype(np.int64))
+
+
+def _float_hint(array: Any) -> str:
+    """What a user who passes such floats may have meant."""
+    if array.ndim == 2 and array.shape[0] == array.shape[1] and (np.diagonal(array) == 1).all():
+        return " This looks like a similarity matrix: wrap it, Similarity(P)."
+    if array.ndim == 3:
+        return " For probabilities, see Similarity.from_responsibilities."
+    return ""
 
 
 def _numbered(array: Any) -> IntArray:
@@ -207,7 +217,10 @@ def n_jobs(value: int | None) -> int:
         if hasattr(os, "sched_getaffinity"):
             return len(os.sched_getaffinity(0))
         return os.cpu_count() or 1
-    return integer("n_jobs", value, least=1)
+    number = integer("n_jobs", value)
+    if number < 1:
+        raise InvalidValueError(f"`n_jobs` must be at least 1, or -1 for every core; got {number}.")
+    return number
 
 
 def free_memory() -> int:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from partita._version import __version__
+from partita.cli._words import for_the_shell
 
 COMMANDS = {
     "estimate": "the partition of least expected loss",
@@ -67,7 +68,7 @@ def _run(name: str, words: list[str]) -> int:
         command.run(arguments)
         sys.stdout.flush()
     except PartitaError as error:
-        print(f"partita: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"partita: {for_the_shell(str(error))}", file=sys.stderr)
         return 2
     except MemoryError:
         print("partita: out of memory; burn or thin the draws.", file=sys.stderr)
@@ -87,6 +88,6 @@ def _plain_warnings() -> None:
     import warnings
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        print(f"partita: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        print(f"partita: warning: {for_the_shell(str(message))}", file=sys.stderr)
 
     warnings.showwarning = show

@@ -213,6 +213,11 @@ def _evaluated(
     if candidates:
         partitions = np.stack([candidate.labels for candidate in candidates])
         values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
+        bad = values[~np.isfinite(values)]
+        if bad.size:
+            raise InvalidValueError(
+                f"`loss` must be finite; {losses.name_of(loss)} gave {bad[0]} for a candidate."
+            )
         yield from zip(candidates, values.tolist(), strict=True)
 
 

@@ -99,9 +99,9 @@ def checked(matrix: Any) -> FloatArray:
     if array.shape[0] == 0:
         raise InvalidValueError("A similarity must have at least one item; got none.")
     array = np.ascontiguousarray(array)
-    _check_diagonal(array)
     for rows in blocks(array.shape[0], max(1, (1 << 22) // array.shape[0])):
         _check_rows(array, rows)
+    _check_diagonal(array)
     array = array.view()
     array.setflags(write=False)
     return array
@@ -114,7 +114,7 @@ def _check_diagonal(array: FloatArray) -> None:
         i = int(np.flatnonzero(bad)[0])
         raise InvalidValueError(
             f"A similarity must have 1 on its diagonal; got {diagonal[i]:g} at item {i}. An item "
-            "is always with itself: set the diagonal to 1, or divide counts by their number."
+            "is always with itself: set the diagonal to 1."
         )
 
 
