@@ -204,7 +204,8 @@ def _labels(array: NDArray[Any], what: str) -> NDArray[Any]:
         raise InvalidValueError(
             f"{what} must be 2-D, draws by items; got shape {array.shape}. Labels (chains, "
             "draws, items): save them with the chains stacked, and a 1-D array `chains` beside "
-            "them in an npz; probabilities (draws, items, clusters): see Similarity.from_responsibilities."
+            "them in an npz; probabilities (draws, items, clusters): see "
+            "Similarity.from_responsibilities."
         )
     if array.ndim == 1:
         raise InvalidValueError(
