@@ -175,6 +175,25 @@ def test_unknown_commands_and_none():
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
     assert "choose from estimate" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_full_disk_and_a_narrow_terminal_are_no_traceback(tmp_path):
+    path = tmp_path / "u.csv"
+    path.write_text("á,b\n1,1\n1,2\n1,1\n", encoding="utf-8")
+    done = shell("estimate", path, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "\\xe1" in done.stdout
+    done = shell("estimate", path, "--jobs", "abc")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "w") as full:
+            words = [sys.executable, "-m", "partita", "info", str(path)]
+            done = subprocess.run(
+                words, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 2
+        assert done.stderr.startswith("partita: ")
 
 
 def test_version_and_help_answer_without_loading_anything_heavy():

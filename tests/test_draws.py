@@ -67,7 +67,7 @@ def test_strings_floats_booleans_and_objects():
         ([[0.5, 1.0]], r"whole numbers; got .*0.5.* at \(0, 0\)"),
         ([[0.0, np.nan]], r"missing or infinite labels; got .*nan.* at \(0, 1\)"),
         ([[np.inf, 1.0]], "missing or infinite"),
-        ([[2.0**60, 1.0]], "beyond 2"),
+        ([[2.0**60, 1.0]], "below 2"),
         (np.ma.masked_array([[0, 1]], mask=[[0, 1]]), "masked"),
     ],
 )

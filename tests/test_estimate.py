@@ -239,3 +239,11 @@ def test_a_loss_that_is_not_finite_is_refused(draws):
 
     with pytest.raises(ValueError, match="`loss` must be finite"):
         pt.estimate(draws.take(slice(0, 3)), loss=Broken(), search="draws")
+
+
+@pytest.mark.parametrize("kind", ["dense", "implicit"])
+def test_a_similarity_of_draws_brings_them_along(kind, draws):
+    psm = pt.posterior_similarity(draws, kind=kind)
+    assert pt.estimate(psm).loss_name == "vi-lower-bound"
+    expected = pt.estimate(draws, loss="vi", search="draws").expected_loss
+    assert pt.estimate(psm, loss="vi", search="draws").expected_loss == expected

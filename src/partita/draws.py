@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -83,7 +83,10 @@ class Draws:
         if self.chains is not None:
             self._fix("chains", _chain_numbers(self.chains, self.n_draws))
         if self.item_names is not None:
-            self._set("item_names", _names(self.item_names, self.n_items))
+            names = validate.names("item_names", self.item_names, self.n_items)
+            self._set("item_names", names)
+        if not isinstance(self.traces, Mapping):
+            raise InvalidTypeError(f"`traces` must map names to arrays; got {self.traces!r}.")
         traces = {str(k): _trace(str(k), v, self.n_draws) for k, v in self.traces.items()}
         self._set("traces", traces)
 
@@ -153,7 +156,7 @@ class Draws:
 
     def take(self, index: Any) -> Draws:
         """Keep the draws that ``index`` (a slice, a mask or positions) selects."""
-        kept = np.arange(self.n_draws)[index]
+        kept = np.atleast_1d(validate.positions("index", index, self.n_draws))
         if kept.ndim != 1 or kept.size == 0:
             raise InvalidValueError(f"`index` must select at least one draw; got {index!r}.")
         return replace(
@@ -354,19 +357,11 @@ def _chain_numbers(value: Any, n_draws: int) -> NDArray[np.int64]:
     return np.unique(chains, return_inverse=True)[1].astype(np.int64)
 
 
-def _names(value: Sequence[str], n_items: int) -> tuple[str, ...]:
-    if isinstance(value, str):
-        raise InvalidTypeError("`item_names` must be one name per item; got a single string.")
-    names = tuple(str(name) for name in value)
-    if len(names) != n_items:
-        raise InvalidValueError(
-            f"`item_names` must be one name for each of the {n_items} items; got {len(names)}."
-        )
-    return names
-
-
 def _trace(name: str, value: Any, n_draws: int) -> NDArray[np.float64]:
-    trace = np.array(value, dtype=np.float64)
+    try:
+        trace = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidTypeError(f"`traces[{name!r}]` must be numbers; got {value!r}.") from None
     if trace.shape != (n_draws,):
         raise InvalidValueError(
             f"`traces[{name!r}]` must be one number for each of the {n_draws} draws; got shape "

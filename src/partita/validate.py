@@ -15,6 +15,8 @@ import numpy as np
 from partita.errors import InvalidTypeError, InvalidValueError, OutOfMemoryError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from partita.typing import FloatArray, IntArray, Seed
 
 T = TypeVar("T")
@@ -60,6 +62,17 @@ def real(
     return number
 
 
+def float_dtype(name: str, value: Any) -> np.dtype[Any]:
+    """Check that ``value`` names float32 or float64; None is float64."""
+    try:
+        dtype = np.dtype(np.float64 if value is None else value)
+    except TypeError:
+        raise InvalidTypeError(f"`{name}` must be float32 or float64; got {value!r}.") from None
+    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InvalidValueError(f"`{name}` must be float32 or float64; got {dtype}.")
+    return dtype
+
+
 def choice(name: str, value: T, options: Collection[T]) -> T:
     """Check that ``value`` is one of ``options``."""
     if value not in options:
@@ -72,7 +85,7 @@ def lookup(name: str, value: str, table: Mapping[str, T]) -> T:
     """Return the entry of ``table`` that the string ``value`` names, in capitals or not."""
     try:
         return table[value.lower()]
-    except KeyError:
+    except (KeyError, AttributeError):
         listed = ", ".join(map(repr, table))
         raise InvalidValueError(f"`{name}` must be one of {listed}; got {value!r}.") from None
 
@@ -136,10 +149,11 @@ def _whole_floats(name: str, array: Any) -> IntArray:
             f"`{name}` must be whole numbers; got {array[where].item()!r} at {where}."
             + _float_hint(array)
         )
-    if array.size and max(abs(float(array.max())), abs(float(array.min()))) >= 2**53:
+    largest = max(abs(float(array.max())), abs(float(array.min()))) if array.size else 0.0
+    if largest >= 2**53:
         raise InvalidValueError(
-            f"`{name}` has labels beyond 2**53, where floats no longer tell whole numbers apart; "
-            "pass integers or strings."
+            f"`{name}` must be below 2**53, where floats still tell whole numbers apart; got "
+            f"{largest:.0f}. Pass integers of one dtype, or strings."
         )
     return np.asarray(array.astype(np.int64))
 
@@ -181,6 +195,28 @@ def _from_objects(name: str, array: Any) -> IntArray:
     )
 
 
+def names(name: str, value: Any, n: int) -> tuple[str, ...]:
+    """Return ``n`` names as strings."""
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise InvalidTypeError(f"`{name}` must be a list of one name per item; got {value!r}.")
+    found = tuple(str(one) for one in value)
+    if len(found) != n:
+        raise InvalidValueError(
+            f"`{name}` must be one name for each of the {n} items; got {len(found)}."
+        )
+    return found
+
+
+def positions(name: str, index: Any, n: int) -> NDArray[np.intp]:
+    """Return the positions among ``n`` that a slice, a mask or positions select."""
+    try:
+        return np.asarray(np.arange(n)[index])
+    except (IndexError, TypeError, ValueError):
+        raise InvalidValueError(
+            f"`{name}` must be a slice, a mask or positions below {n}; got {index!r}."
+        ) from None
+
+
 def weights(name: str, value: Any, n: int) -> FloatArray:
     """Return ``n`` non-negative weights, not all zero."""
     try:
@@ -191,8 +227,9 @@ def weights(name: str, value: Any, n: int) -> FloatArray:
         raise InvalidValueError(
             f"`{name}` must be one number for each of the {n} draws; got shape {array.shape}."
         )
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise InvalidValueError(f"`{name}` must be finite and not negative.")
+    bad = array[~(np.isfinite(array) & (array >= 0))]
+    if bad.size:
+        raise InvalidValueError(f"`{name}` must be finite and not negative; got {bad[0]}.")
     if not 0 < array.sum() < math.inf:
         raise InvalidValueError(f"`{name}` must have a positive, finite sum; got {array.sum()}.")
     return array

@@ -139,7 +139,7 @@ def expected_loss(
 
 def _loss(loss: Any, evidence: Evidence) -> Loss:
     if loss is None:
-        return VI() if evidence.has_draws else VILowerBound()
+        return VILowerBound() if evidence.is_similarity else VI()
     chosen = losses.resolve(loss)
     if not can_serve(chosen.needs, evidence):
         raise InvalidValueError(
