@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from partita._version import __version__
 
 if TYPE_CHECKING:
-    from partita import datasets, errors, losses, search
+    from partita import datasets, errors, losses, nmf, search
     from partita.comparison import (
         Comparison,
         adjusted_rand_index,
@@ -27,28 +27,32 @@ if TYPE_CHECKING:
     )
     from partita.draws import Draws, read_draws
     from partita.estimation import Estimate, estimate, expected_loss
+    from partita.nmf import Factorization, factorize
     from partita.similarity import Similarity, posterior_similarity
 
 _WHERE = {
     "Comparison": "comparison",
     "Draws": "draws",
     "Estimate": "estimation",
+    "Factorization": "nmf",
     "Similarity": "similarity",
     "adjusted_rand_index": "comparison",
     "compare": "comparison",
     "estimate": "estimation",
     "expected_loss": "estimation",
+    "factorize": "nmf",
     "posterior_similarity": "similarity",
     "rand_index": "comparison",
     "read_draws": "draws",
     "variation_of_information": "comparison",
 }
-_ROOMS = ("datasets", "errors", "losses", "search")
+_ROOMS = ("datasets", "errors", "losses", "nmf", "search")
 
 __all__ = [
     "Comparison",
     "Draws",
     "Estimate",
+    "Factorization",
     "Similarity",
     "__version__",
     "adjusted_rand_index",
@@ -57,7 +61,9 @@ __all__ = [
     "errors",
     "estimate",
     "expected_loss",
+    "factorize",
     "losses",
+    "nmf",
     "posterior_similarity",
     "rand_index",
     "read_draws",

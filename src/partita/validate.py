@@ -235,6 +235,27 @@ def weights(name: str, value: Any, n: int) -> FloatArray:
     return array
 
 
+def factorizable(name: str, array: Any, xp: Any) -> Any:
+    """Check, in any array library, that a matrix is square, symmetric, finite and not negative."""
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.shape[0] == 0:
+        raise InvalidValueError(
+            f"`{name}` must be square, items by items; got shape {tuple(array.shape)}. For draws, "
+            "pass posterior_similarity(draws)."
+        )
+    if not bool(xp.all(xp.isfinite(array))):
+        raise InvalidValueError(f"`{name}` must be finite; got NaN or infinity.")
+    least = float(xp.min(array))
+    if least < 0:
+        raise InvalidValueError(f"`{name}` must not be negative; got {least:g}.")
+    other = xp.permute_dims(array, (1, 0))
+    gap = float(xp.max(xp.abs(array - other)))
+    if gap > 1e-6 * max(1.0, float(xp.max(array))):
+        raise InvalidValueError(
+            f"`{name}` must be symmetric; got entries that differ from their mirror by {gap:g}."
+        )
+    return array if gap == 0 else 0.5 * (array + other)
+
+
 def seed(value: Seed) -> int:
     """Return the one whole number that stands for ``rng``; recorded, it gives the answer again."""
     if value is None:

@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from partita.kernels import contingency, labels, similarity, tree
+    from partita.kernels import contingency, labels, nmf_hals, nmf_newton, similarity, tree
 
-__all__ = ["contingency", "labels", "similarity", "tree"]
+__all__ = ["contingency", "labels", "nmf_hals", "nmf_newton", "similarity", "tree"]
 
 
 def __getattr__(name: str) -> ModuleType:

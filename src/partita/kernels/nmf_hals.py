@@ -1,0 +1,105 @@
+"""Least-squares NMF: extrapolated alternating coordinate descent, a chunk of iterations a call.
+
+Both factors are held as (K, n) arrays, A = Wᵀ and B = H, so that every inner loop runs along
+contiguous memory. The similarity is symmetric, so the same code updates either.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita.kernels._compile import fast_jit
+
+ETA = 0.5
+GROW = 1.3
+GROW_CAP = 1.05
+
+
+@fast_jit
+def sweep(P, G, B, free, n_sweeps):
+    """Minimise ½ tr(BᵀGB) - tr(PᵀB) over B >= 0, a row at a time; rows from ``free`` on stay."""
+    K, n = B.shape
+    rest = np.empty(n)
+    for _ in range(n_sweeps):
+        for k in range(free):
+            if G[k, k] <= 1e-300:
+                continue
+            inverse = 1.0 / G[k, k]
+            b = B[k]
+            p = P[k]
+            for i in range(n):
+                rest[i] = p[i]
+            for m in range(K):
+                g = G[k, m]
+                other = B[m]
+                for i in range(n):
+                    rest[i] -= g * other[i]
+            for i in range(n):
+                z = b[i] + rest[i] * inverse
+                b[i] = z if z > 0.0 else 0.0
+
+
+@fast_jit
+def _dot(X, Y):
+    total = 0.0
+    for k in range(X.shape[0]):
+        for i in range(X.shape[1]):
+            total += X[k, i] * Y[k, i]
+    return total
+
+
+@fast_jit
+def _product(V, values, residual, X):
+    """X V, where V is dense, or U diag(values) Uᵀ + diag(residual) with V holding Uᵀ."""
+    if values.size == 0:
+        return np.dot(X, V)
+    inner = np.dot(X, V.T)
+    for k in range(inner.shape[0]):
+        for r in range(inner.shape[1]):
+            inner[k, r] *= values[r]
+    out = np.dot(inner, V)
+    for k in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[k, i] += X[k, i] * residual[i]
+    return out
+
+
+@fast_jit
+def _extrapolate(new, old, beta, out):
+    for k in range(new.shape[0]):
+        for i in range(new.shape[1]):
+            z = new[k, i] + beta * (new[k, i] - old[k, i])
+            out[k, i] = z if z > 0.0 else 0.0
+
+
+@fast_jit
+def advance(V, values, residual, norm2, fixed, n_sweeps, A, B, Ay, By, scalars, n_iter):
+    """Run ``n_iter`` iterations in place.
+
+    A, B are the accepted factors, Ay, By the extrapolated ones, ``scalars`` holds the
+    extrapolation weight, its cap and the objective. The last ``fixed`` rows of B never change.
+    """
+    K = A.shape[0]
+    beta, cap, last = scalars[0], scalars[1], scalars[2]
+    for _ in range(n_iter):
+        Bn = By.copy()
+        An = Ay.copy()
+        sweep(_product(V, values, residual, Ay), np.dot(Ay, Ay.T), Bn, K - fixed, n_sweeps)
+        P = _product(V, values, residual, Bn)
+        G = np.dot(Bn, Bn.T)
+        sweep(P, G, An, K, n_sweeps)
+        now = 0.5 * (norm2 - 2.0 * _dot(P, An) + _dot(np.dot(An, An.T), G))
+        if now > last:
+            Ay[:] = A
+            By[:] = B
+            cap = beta
+            beta *= ETA
+        else:
+            _extrapolate(An, A, beta, Ay)
+            _extrapolate(Bn, B, beta, By)
+            A[:] = An
+            B[:] = Bn
+            last = now
+            cap = min(1.0, GROW_CAP * cap)
+            beta = min(cap, GROW * beta)
+    scalars[0], scalars[1], scalars[2] = beta, cap, last
