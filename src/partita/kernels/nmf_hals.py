@@ -10,9 +10,7 @@ import numpy as np
 
 from partita.kernels._compile import fast_jit
 
-ETA = 0.5
-GROW = 1.3
-GROW_CAP = 1.05
+ETA, GROW, GROW_CAP = 0.5, 1.3, 1.05
 
 
 @fast_jit
@@ -29,11 +27,15 @@ def sweep(P, G, B, free, n_sweeps):
             p = P[k]
             for i in range(n):
                 rest[i] = p[i]
-            for m in range(K):
-                g = G[k, m]
-                other = B[m]
+            for m in range(0, K - K % 4, 4):  # four rows for each pass over ``rest``
+                g0, g1, g2, g3 = G[k, m], G[k, m + 1], G[k, m + 2], G[k, m + 3]
+                b0, b1, b2, b3 = B[m], B[m + 1], B[m + 2], B[m + 3]
                 for i in range(n):
-                    rest[i] -= g * other[i]
+                    rest[i] -= (g0 * b0[i] + g1 * b1[i]) + (g2 * b2[i] + g3 * b3[i])
+            for m in range(K - K % 4, K):
+                g0, b0 = G[k, m], B[m]
+                for i in range(n):
+                    rest[i] -= g0 * b0[i]
             for i in range(n):
                 z = b[i] + rest[i] * inverse
                 b[i] = z if z > 0.0 else 0.0
@@ -73,15 +75,17 @@ def _extrapolate(new, old, beta, out):
 
 
 @fast_jit
-def advance(V, values, residual, norm2, fixed, n_sweeps, A, B, Ay, By, scalars, n_iter):
-    """Run ``n_iter`` iterations in place.
+def advance(V, values, residual, norm2, fixed, n_sweeps, A, B, Ay, By, scalars, per_look, tolerance, n_looks):
+    """Iterate in place until a look sees too small a fall; return the iterations done.
 
-    A, B are the accepted factors, Ay, By the extrapolated ones, ``scalars`` holds the
+    A look comes every ``per_look`` iterations, at most ``n_looks`` times. A, B are the accepted factors, Ay, By the extrapolated ones, ``scalars`` holds the
     extrapolation weight, its cap and the objective. The last ``fixed`` rows of B never change.
     """
     K = A.shape[0]
+    it = 0
     beta, cap, last = scalars[0], scalars[1], scalars[2]
-    for _ in range(n_iter):
+    before = scalars[2]
+    for it in range(1, n_looks * per_look + 1):
         Bn = By.copy()
         An = Ay.copy()
         sweep(_product(V, values, residual, Ay), np.dot(Ay, Ay.T), Bn, K - fixed, n_sweeps)
@@ -102,4 +106,9 @@ def advance(V, values, residual, norm2, fixed, n_sweeps, A, B, Ay, By, scalars, 
             last = now
             cap = min(1.0, GROW_CAP * cap)
             beta = min(cap, GROW * beta)
+        if it % per_look == 0:
+            if before - last <= tolerance * last:
+                break
+            before = last
     scalars[0], scalars[1], scalars[2] = beta, cap, last
+    return it

@@ -13,6 +13,7 @@ from partita.kernels._compile import fast_jit
 TINY = 1e-150
 STEEPEST = 1e-6
 HALVINGS = 8
+ETA, GROW, GROW_CAP = 0.5, 1.3, 1.05
 
 _MANTISSA = 0x000FFFFFFFFFFFFF
 _HALF = 0x3FE0000000000000
@@ -187,3 +188,64 @@ def divergence(V, A, B, lo, hi):
             s += v[i] * (e * _LN2 + p * z)
         total -= s
     return total
+
+
+@fast_jit
+def _smooth(A, theta):
+    """S A with S = (1-θ)I + (θ/K)11ᵀ; A itself where θ is 0."""
+    if theta == 0.0:
+        return A
+    K, n = A.shape
+    out = np.empty_like(A)
+    for i in range(n):
+        total = 0.0
+        for k in range(K):
+            total += A[k, i]
+        total *= theta / K
+        for k in range(K):
+            out[k, i] = (1.0 - theta) * A[k, i] + total
+    return out
+
+
+@fast_jit
+def _extrapolate(new, old, beta, keep, out):
+    for k in range(new.shape[0]):
+        for i in range(new.shape[1]):
+            z = new[k, i] + beta * (new[k, i] - old[k, i])
+            low = keep * new[k, i]
+            out[k, i] = z if z > low else low
+
+
+@fast_jit
+def advance(V, constant, theta, n_sweeps, keep, A, B, Ay, By, scalars, per_look, tolerance, n_looks):
+    """Iterate in place until a look sees too small a fall; as :func:`nmf_hals.advance`."""
+    n = A.shape[1]
+    it = 0
+    beta, cap, last = scalars[0], scalars[1], scalars[2]
+    before = scalars[2]
+    for it in range(1, n_looks * per_look + 1):
+        Bn = By.copy()
+        An = Ay.copy()
+        half(V, _smooth(Ay, theta), Bn, n_sweeps, 0, n)
+        SB = _smooth(Bn, theta)
+        half(V, SB, An, n_sweeps, 0, n)
+        now = max(0.0, constant + divergence(V, An, SB, 0, n))
+        if now > last:
+            Ay[:] = A
+            By[:] = B
+            cap = beta
+            beta *= ETA
+        else:
+            _extrapolate(An, A, beta, keep, Ay)
+            _extrapolate(Bn, B, beta, keep, By)
+            A[:] = An
+            B[:] = Bn
+            last = now
+            cap = min(1.0, GROW_CAP * cap)
+            beta = min(cap, GROW * beta)
+        if it % per_look == 0:
+            if before - last <= tolerance * last:
+                break
+            before = last
+    scalars[0], scalars[1], scalars[2] = beta, cap, last
+    return it

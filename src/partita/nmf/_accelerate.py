@@ -12,12 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from partita.nmf._common import Array, Blocks
 
-_KEEP = 0.1  # an extrapolated number keeps at least this part of the accepted one
+KEEP = 0.1  # for divergences: an extrapolated number keeps this part of the accepted one,
+# since a Newton step from next to zero is poor
 _ETA, _GROW, _GROW_CAP = 0.5, 1.3, 1.05
-MAX_LOOKS = 200
+_CALL = 5e7  # operations in a compiled call of some 20 ms
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +34,11 @@ class State:
     objective: Array
 
     @classmethod
-    def begin(cls, xp: Any, blocks: Blocks, beta: float) -> State:
-        """Start at ``blocks``, whose objective is not known yet."""
+    def begin(cls, xp: Any, blocks: Blocks, beta: float, objective: Any = None) -> State:
+        """Start at ``blocks``; without their objective, the first look stops nothing."""
         one = xp.ones_like(blocks[0][..., 0, 0])
-        return cls(blocks, blocks, beta * one, one, float("inf") * one)
+        known = float("inf") * one if objective is None else objective
+        return cls(blocks, blocks, beta * one, one, known)
 
 
 def accelerate(
@@ -72,38 +76,54 @@ def _least(xp: Any, a: Array, b: Array) -> Array:
     return xp.where(a < b, a, b)
 
 
-def run(
-    loop: Callable[[State, int], State | None],
-    step: Callable[[Blocks], tuple[Blocks, Array]] | None,
-    state: State,
-    *,
-    tolerance: float,
-    per_look: int = 10,
-    max_looks: int = MAX_LOOKS,
-    keep: float = 0.0,
-    xp: Any = None,
-) -> tuple[State, tuple[int, bool]]:
-    """Iterate until no restart's objective falls by more than ``tolerance`` of itself in a look.
+@dataclass(frozen=True)
+class Looks:
+    """When to look at the objective, and what fall in it is worth going on for."""
 
-    ``loop`` is tried first and may decline by returning None; then ``step`` is accelerated.
+    tolerance: float
+    every: int = 10
+    most: int = 200
+    keep: float = 0.0
+
+
+def run(
+    xp: Any, step: Callable[[Blocks], tuple[Blocks, Array]], state: State, looks: Looks
+) -> tuple[State, int, bool]:
+    """Iterate until no restart's objective falls by more than the tolerance, relative, in a look.
 
     Returns
     -------
-    state : State
-    (n_iter, converged) : int, bool
+    state, n_iter, converged
     """
-    from partita.nmf._common import namespace
-
-    xp = namespace(state.objective) if xp is None else xp
-    for look in range(1, max_looks + 1):
-        after = loop(state, per_look)
-        if after is None:
-            assert step is not None
-            after = accelerate(xp, step, state, per_look, keep)
-        before, now = state.objective, after.objective
+    for look in range(1, looks.most + 1):
+        before = state.objective
+        state = accelerate(xp, step, state, looks.every, looks.keep)
+        now = state.objective
         known = before < float("inf")
-        fall = xp.where(known, before, now + xp.ones_like(now)) - now
-        state = after
-        if not bool(xp.any(fall > tolerance * now)):
-            return state, (look * per_look, True)
-    return state, (max_looks * per_look, False)
+        fall = xp.where(known, before, 2.0 * now + xp.ones_like(now)) - now
+        if not bool(xp.any(fall > looks.tolerance * now)):
+            return state, look * looks.every, True
+    return state, looks.most * looks.every, False
+
+
+def run_compiled(
+    call: Callable[..., int], state: State, looks: Looks, cost: float
+) -> tuple[State, int, bool]:
+    """The same for one restart, by a compiled loop that returns at least every 20 ms or so.
+
+    ``call(A, B, Ay, By, scalars, per_look, tolerance, n_looks)`` works in place.
+    """
+    A, B, Ay, By = (np.array(x[0], order="C") for x in (*state.blocks, *state.ahead))
+    scalars = np.array([state.beta[0], state.cap[0], state.objective[0]])
+    at_once = max(1, int(_CALL / (cost * looks.every)))
+    n_iter, converged = 0, False
+    while n_iter < looks.most * looks.every and not converged:
+        n_looks = min(at_once, looks.most - n_iter // looks.every)
+        before = scalars[2]
+        done = call(A, B, Ay, By, scalars, looks.every, looks.tolerance, n_looks)
+        n_iter += done
+        converged = done < n_looks * looks.every
+        if n_looks == 1:  # the loop stops after its one look either way
+            converged = bool(before - scalars[2] <= looks.tolerance * scalars[2])
+    beta, cap, objective = (scalars[i : i + 1] for i in range(3))
+    return State((A[None], B[None]), (Ay[None], By[None]), beta, cap, objective), n_iter, converged

@@ -55,11 +55,11 @@ class Target:
         return float(self.xp.sum(self.array * self.array))
 
     @cached_property
-    def total(self) -> float:
-        """Σ_ij V_ij."""
-        if self.array is None:
-            return float(self.operator.row_sums.sum())
-        return float(self.xp.sum(self.array))
+    def entropy(self) -> float:
+        """Σ_ij V_ij log V_ij - V_ij, the part of a divergence that no fit changes."""
+        V = self.array
+        logs = self.xp.log(self.xp.where(V > 0, V, self.xp.ones_like(V)))
+        return float(self.xp.sum(V * logs - V))
 
     def times(self, X: Array) -> Array:
         """X V for X of shape (..., K, n): one product however many restarts are stacked."""
@@ -108,8 +108,8 @@ class Model:
     objective : callable
         (target, factors) to the exact objective of each restart.
     advance : callable, optional
-        A compiled loop of steps for NumPy arrays: (target, state, n_iter) to a state, or None
-        where the target does not suit it.
+        A compiled loop of extrapolated steps for one restart on NumPy arrays: (target, state,
+        looks) to (state, n_iter, converged), or None where the target does not suit it.
     beta : float
         The first extrapolation weight of ``solver="fast"``.
     per_look : int

@@ -1,4 +1,4 @@
-"""``solver="fast"``: every restart to a rough answer, the best three to a fine one."""
+"""``solver="fast"``: every restart to a rough answer, three to a better, one to a fine one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.nmf._accelerate import State, run
+from partita.nmf._accelerate import KEEP, Looks, State, run
 from partita.nmf._common import Factors
 from partita.nmf._multiplicative import to_numpy
 
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from partita.nmf._common import Model, Target
 
-ROUGH, FINE = 1e-3, 1e-5
-CARRIED = 3
-_KEEP = 0.1  # a Newton step from zero is poor: extrapolation keeps this part of a number
+TOLERANCES = (1e-3, 1e-4, 1e-5)  # the least fall in a look that goes on, stage by stage
+CARRIED = (3, 1)  # how many go on to the second stage and to the third
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,43 +44,49 @@ def solve(
         starts = solve(base, target, starts, parallel).factors
     n = starts.W.shape[0]
     parts = [slice(i, i + 1) for i in range(n)] if target.is_numpy else [slice(0, n)]
-    rough = _joined(
-        target, parallel(lambda s: _first(model, target, _pick(starts, s)), parts)
-    )
-    best = np.argsort(rough.objective, kind="stable")[:CARRIED].tolist()
-    groups = [[i] for i in best] if target.is_numpy else [best]
-    fine = parallel(lambda g: _second(model, target, _rows(target, rough, g)), groups)
-    return _with(target, rough, groups, fine)
+    fits = _joined(target, parallel(lambda s: _first(model, target, _pick(starts, s)), parts))
+    for tolerance, carried in zip(TOLERANCES[1:], CARRIED, strict=True):
+        best = np.argsort(fits.objective, kind="stable")[:carried].tolist()
+        groups = [[i] for i in best] if target.is_numpy else [best]
+        finer = parallel(_Further(model, target, fits, tolerance), groups)
+        fits = _with(target, fits, groups, finer)
+    return fits
 
 
 def _first(model: Model, target: Target, factors: Factors) -> Fits:
     blocks, n_iter = model.prepare(target, factors)
     if model.first_pass:
-        return _iterate(model, target, blocks, ROUGH, n_iter)
+        return _iterate(model, target, blocks, TOLERANCES[0], n_iter)
     found = model.factors(target, blocks)
     objective = to_numpy(model.objective(target, found)).astype(np.float64)
     done = np.zeros(objective.shape, dtype=bool)
     return Fits(found, objective, np.full(objective.shape, n_iter), done)
 
 
-def _second(model: Model, target: Target, fits: Fits) -> Fits:
-    blocks = model.blocks(target, fits.factors)
-    return _iterate(model, target, blocks, FINE, int(fits.n_iter.max()))
+@dataclass(frozen=True, eq=False)
+class _Further:
+    """Carry a group of restarts on to a finer tolerance."""
+
+    model: Model
+    target: Target
+    fits: Fits
+    tolerance: float
+
+    def __call__(self, group: Sequence[int]) -> Fits:
+        rows = _rows(self.target, self.fits, group)
+        blocks = self.model.blocks(self.target, rows.factors)
+        return _iterate(self.model, self.target, blocks, self.tolerance, int(rows.n_iter.max()))
 
 
 def _iterate(model: Model, target: Target, blocks: Any, tolerance: float, n_before: int) -> Fits:
-    def loop(state: State, n_iter: int) -> State | None:
-        return None if model.advance is None else model.advance(target, state, n_iter)
-
-    state, (n_iter, converged) = run(
-        loop,
-        lambda b: model.step(target, b),
-        State.begin(target.xp, blocks, model.beta),
-        tolerance=tolerance,
-        per_look=model.per_look,
-        keep=_KEEP if model.dense_only else 0.0,
-        xp=target.xp,
-    )
+    xp = target.xp
+    known = model.objective(target, model.factors(target, blocks))
+    state = State.begin(xp, blocks, model.beta, known)
+    looks = Looks(tolerance, model.per_look, keep=KEEP if model.dense_only else 0.0)
+    done = None if model.advance is None else model.advance(target, state, looks)
+    if done is None:
+        done = run(xp, lambda b: model.step(target, b), state, looks)
+    state, n_iter, converged = done
     found = model.factors(target, state.blocks)
     objective = to_numpy(model.objective(target, found)).astype(np.float64)
     shape = objective.shape

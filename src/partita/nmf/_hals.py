@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import kernels
-from partita.nmf._accelerate import State, run
+from partita.nmf._accelerate import Looks, State, run, run_compiled
 from partita.nmf._common import Blocks, Factors, Target, namespace, positive, transpose
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 N_SWEEPS = 4
 SMALL = 150  # below this, one loop over the whole matrix beats compression
-_CALL = 2e8  # operations in a compiled call of some 20 ms
 
 
 def sweep(xp: Any, P: Array, G: Array, B: Array, free: int) -> Array:
@@ -77,55 +76,44 @@ def distance(target: Target, A: Array, B: Array) -> Array:
     return 0.5 * xp.sum(rest * rest, axis=(-2, -1))
 
 
-def advance(target: Target, state: State, n_iter: int, fixed: int = 0) -> State | None:
-    """Run ``n_iter`` alternations compiled, for one restart on a dense NumPy matrix."""
+def advance(
+    target: Target, state: State, looks: Looks, fixed: int = 0
+) -> tuple[State, int, bool] | None:
+    """Iterate one restart compiled, on a dense NumPy matrix that is not too large for that."""
     if not target.is_numpy or target.array is None or target.n_items >= 2000:
         return None
-    return _compiled(target.array, _NONE, _NONE, target.norm2, state, n_iter, fixed)
-
-
-def _compiled(
-    V: Array, values: Array, residual: Array, norm2: float, state: State, n_iter: int, fixed: int
-) -> State:
-    A, B = (np.ascontiguousarray(x[0]) for x in state.blocks)
-    Ay, By = (np.ascontiguousarray(x[0]) for x in state.ahead)
-    A, B, Ay, By = A.copy(), B.copy(), Ay.copy(), By.copy()
-    scalars = np.array([state.beta[0], state.cap[0], state.objective[0]])
-    cost = 4 * V.size * A.shape[0] + 2 * N_SWEEPS * A.shape[0] ** 2 * A.shape[1]
-    chunk = max(1, int(_CALL / cost))
-    for done in range(0, n_iter, chunk):
-        kernels.nmf_hals.advance(
-            V, values, residual, norm2, fixed, N_SWEEPS, A, B, Ay, By, scalars,
-            min(chunk, n_iter - done),
-        )  # fmt: skip
-    beta, cap, objective = (scalars[i : i + 1] for i in range(3))
-    return State((A[None], B[None]), (Ay[None], By[None]), beta, cap, objective)
+    return _compiled(target.array, _NONE, _NONE, target.norm2, state, looks, fixed)
 
 
 _NONE = np.empty(0)
 
 
-def fit(target: Target, blocks: Blocks, tolerance: float) -> tuple[Blocks, int]:
+def _compiled(
+    V: Array, values: Array, residual: Array, norm2: float, state: State, looks: Looks, fixed: int
+) -> tuple[State, int, bool]:
+    def call(*rest: Any) -> int:
+        found = kernels.nmf_hals.advance(V, values, residual, norm2, fixed, N_SWEEPS, *rest)
+        return int(found)
+
+    K, n = state.blocks[0].shape[-2:]
+    return run_compiled(call, state, looks, cost=4 * V.size * K + 2 * N_SWEEPS * K * K * n)
+
+
+def fit(target: Target, blocks: Blocks, tolerance: float = 1e-3) -> tuple[Blocks, int]:
     """Bring blocks near a minimum: on a compressed similarity where that pays, else as it is."""
     K, n = blocks[0].shape[-2:]
+    looks = Looks(tolerance)
+    state = State.begin(target.xp, blocks, 0.5)
     size = K + 12
-    if not target.is_numpy or n < max(SMALL, 4 * size):
-        state, (n_iter, _) = run(
-            lambda s, m: advance(target, s, m),
-            lambda b: alternate(target, b),
-            State.begin(target.xp, blocks, 0.5),
-            tolerance=tolerance,
+    if target.is_numpy and n >= max(SMALL, 4 * size):
+        small = target.low_rank(size)
+        done = _compiled(
+            small.vectors, small.values, small.residual, small.norm2, state, looks, 0
         )
-        return state.blocks, n_iter
-    small = target.low_rank(size)
-
-    def loop(state: State, n_iter: int) -> State:
-        return _compiled(
-            small.vectors, small.values, small.residual, small.norm2, state, n_iter, 0
-        )
-
-    state, (n_iter, _) = run(loop, None, State.begin(target.xp, blocks, 0.5), tolerance=tolerance)
-    return state.blocks, n_iter
+    else:
+        found = advance(target, state, looks)
+        done = found or run(target.xp, lambda b: alternate(target, b), state, looks)
+    return done[0].blocks, done[1]
 
 
 def scaled(target: Target, factors: Factors) -> Blocks:

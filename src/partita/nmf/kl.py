@@ -13,6 +13,7 @@ from partita.nmf import _hals, _newton
 from partita.nmf._common import Blocks, Factors, Model, Target, divide, namespace, positive, transpose
 
 if TYPE_CHECKING:
+    from partita.nmf._accelerate import Looks, State
     from partita.nmf._common import Array
 
 
@@ -37,7 +38,7 @@ def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
     """A least-squares fit, balanced, with its zeros lifted."""
-    blocks, _ = _hals.fit(target, _hals.scaled(target, factors), tolerance=1e-3)
+    blocks, _ = _hals.fit(target, _hals.scaled(target, factors))
     return _newton.lifted(target.xp, *_hals.balanced(target.xp, *blocks)), 0
 
 
@@ -47,6 +48,11 @@ def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
     B = _newton.half(target, A, B)
     A = _newton.half(target, B, A)
     return (A, B), _newton.divergence(target, A, B)
+
+
+def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
+    """The same steps, extrapolated and compiled."""
+    return _newton.advance(target, state, looks)
 
 
 def blocks(target: Target, factors: Factors) -> Blocks:
@@ -65,6 +71,6 @@ def objective(target: Target, factors: Factors) -> Array:
 
 
 MODEL = Model(
-    "kl", 1.0, start, multiply, prepare, step, blocks, factors, objective,
-    beta=0.3, per_look=5, dense_only=True,
+    "kl", 1.0, start, multiply, prepare, step, blocks, factors, objective, advance,
+    beta=0.3, per_look=3, dense_only=True,
 )  # fmt: skip

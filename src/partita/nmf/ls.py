@@ -15,6 +15,7 @@ from partita.nmf import _hals
 from partita.nmf._common import EPSILON, Blocks, Factors, Model, Target, namespace, positive, transpose
 
 if TYPE_CHECKING:
+    from partita.nmf._accelerate import Looks, State
     from partita.nmf._common import Array
 
 
@@ -36,7 +37,7 @@ def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
     """Rescale, then fit, on the compressed similarity where that pays."""
-    return _hals.fit(target, _hals.scaled(target, factors), tolerance=1e-3)
+    return _hals.fit(target, _hals.scaled(target, factors))
 
 
 def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
@@ -44,9 +45,9 @@ def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
     return _hals.alternate(target, blocks)
 
 
-def advance(target: Target, state: Any, n_iter: int) -> Any:
+def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
     """The same alternation, extrapolated and compiled."""
-    return _hals.advance(target, state, n_iter)
+    return _hals.advance(target, state, looks)
 
 
 def blocks(target: Target, factors: Factors) -> Blocks:

@@ -12,6 +12,7 @@ from partita.nmf import _hals, _newton
 from partita.nmf._common import Blocks, Factors, Model, Target, divide, namespace, transpose
 
 if TYPE_CHECKING:
+    from partita.nmf._accelerate import Looks, State
     from partita.nmf._common import Array
 
 THETA = 0.5
@@ -42,7 +43,7 @@ def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
     """A least-squares fit of WH, balanced, with its zeros lifted."""
-    blocks, _ = _hals.fit(target, _hals.scaled(target, factors), tolerance=1e-3)
+    blocks, _ = _hals.fit(target, _hals.scaled(target, factors))
     return _newton.lifted(target.xp, *_hals.balanced(target.xp, *blocks)), 0
 
 
@@ -53,6 +54,11 @@ def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
     SB = smooth(target.xp, B)
     A = _newton.half(target, SB, A)
     return (A, B), _newton.divergence(target, A, SB)
+
+
+def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
+    """The same steps, extrapolated and compiled."""
+    return _newton.advance(target, state, looks, THETA)
 
 
 def blocks(target: Target, factors: Factors) -> Blocks:
@@ -72,6 +78,6 @@ def objective(target: Target, factors: Factors) -> Array:
 
 
 MODEL = Model(
-    "ns", 1.0, start, multiply, prepare, step, blocks, factors, objective,
-    beta=0.3, per_look=5, dense_only=True,
+    "ns", 1.0, start, multiply, prepare, step, blocks, factors, objective, advance,
+    beta=0.3, per_look=3, dense_only=True,
 )  # fmt: skip

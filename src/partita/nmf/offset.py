@@ -13,6 +13,7 @@ from partita.nmf import _hals
 from partita.nmf._common import EPSILON, Blocks, Factors, Model, Target, namespace, positive, transpose
 
 if TYPE_CHECKING:
+    from partita.nmf._accelerate import Looks, State
     from partita.nmf._common import Array
 
 
@@ -50,9 +51,9 @@ def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
     return _hals.alternate(target, blocks, fixed=1)
 
 
-def advance(target: Target, state: Any, n_iter: int) -> Any:
+def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
     """The same alternation, extrapolated and compiled."""
-    return _hals.advance(target, state, n_iter, fixed=1)
+    return _hals.advance(target, state, looks, fixed=1)
 
 
 def blocks(target: Target, factors: Factors) -> Blocks:
