@@ -15,9 +15,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from partita.kernels import contingency, labels, nmf_hals, nmf_newton, similarity, tree
+    from partita.kernels import (
+        contingency,
+        labels,
+        nmf_hals,
+        nmf_newton,
+        nmf_symmetric,
+        similarity,
+        tree,
+    )
 
-__all__ = ["contingency", "labels", "nmf_hals", "nmf_newton", "similarity", "tree"]
+__all__ = ["contingency", "labels", "nmf_hals", "nmf_newton", "nmf_symmetric", "similarity", "tree"]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -14,3 +14,7 @@ fast_jit = njit(
     error_model="numpy",
     fastmath={"reassoc", "contract", "nsz", "arcp", "nnan"},
 )
+
+# Fused multiply-adds alone. Where sums may be reordered, a kernel compiled afresh and the same
+# kernel from the disk cache were seen to differ in the last bit.
+fused_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita.kernels._compile import fast_jit
+from partita.kernels._compile import fast_jit, fused_jit
 
 ETA, GROW, GROW_CAP = 0.5, 1.3, 1.05
 
 
-@fast_jit
+@fused_jit
 def sweep(P, G, B, free, n_sweeps):
     """Minimise ½ tr(BᵀGB) - tr(PᵀB) over B >= 0, a row at a time; rows from ``free`` on stay."""
     K, n = B.shape
@@ -50,7 +50,7 @@ def _dot(X, Y):
     return total
 
 
-@fast_jit
+@fused_jit
 def _product(V, values, residual, X):
     """X V, where V is dense, or U diag(values) Uᵀ + diag(residual) with V holding Uᵀ."""
     if values.size == 0:
@@ -66,7 +66,7 @@ def _product(V, values, residual, X):
     return out
 
 
-@fast_jit
+@fused_jit
 def _extrapolate(new, old, beta, out):
     for k in range(new.shape[0]):
         for i in range(new.shape[1]):
@@ -74,12 +74,15 @@ def _extrapolate(new, old, beta, out):
             out[k, i] = z if z > 0.0 else 0.0
 
 
-@fast_jit
-def advance(V, values, residual, norm2, fixed, n_sweeps, A, B, Ay, By, scalars, per_look, tolerance, n_looks):
+@fused_jit
+def advance(
+    V, values, residual, norm2, fixed, n_sweeps, A, B, Ay, By, scalars, per_look, tolerance, n_looks
+):
     """Iterate in place until a look sees too small a fall; return the iterations done.
 
-    A look comes every ``per_look`` iterations, at most ``n_looks`` times. A, B are the accepted factors, Ay, By the extrapolated ones, ``scalars`` holds the
-    extrapolation weight, its cap and the objective. The last ``fixed`` rows of B never change.
+    A look comes every ``per_look`` iterations, at most ``n_looks`` times. A, B are the accepted
+    factors, Ay, By the extrapolated ones; ``scalars`` holds the extrapolation weight, its cap and
+    the objective. The last ``fixed`` rows of B never change.
     """
     K = A.shape[0]
     it = 0

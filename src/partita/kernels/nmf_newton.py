@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita.kernels._compile import fast_jit
+from partita.kernels._compile import fast_jit, fused_jit
 
 TINY = 1e-150
 STEEPEST = 1e-6
@@ -22,7 +22,7 @@ _BIAS = 4503599627371518.0  # 2**52 + 1022
 _LN2 = 0.6931471805599453
 
 
-@fast_jit
+@fused_jit
 def _mix(A, b, out, start):
     for i in range(out.size):
         out[i] = start
@@ -63,7 +63,7 @@ def _hessian(A, u, out):
             out[k, K - 1] = out[K - 1, k] = s
 
 
-@fast_jit
+@fused_jit
 def _descend(hess, g, b, d, n_sweeps):
     """Minimise gᵀd + ½dᵀHd over b + d >= 0 by coordinates; g becomes the gradient at d."""
     for _ in range(n_sweeps):
@@ -190,7 +190,7 @@ def divergence(V, A, B, lo, hi):
     return total
 
 
-@fast_jit
+@fused_jit
 def _smooth(A, theta):
     """S A with S = (1-θ)I + (θ/K)11ᵀ; A itself where θ is 0."""
     if theta == 0.0:
@@ -207,7 +207,7 @@ def _smooth(A, theta):
     return out
 
 
-@fast_jit
+@fused_jit
 def _extrapolate(new, old, beta, keep, out):
     for k in range(new.shape[0]):
         for i in range(new.shape[1]):
@@ -216,8 +216,10 @@ def _extrapolate(new, old, beta, keep, out):
             out[k, i] = z if z > low else low
 
 
-@fast_jit
-def advance(V, constant, theta, n_sweeps, keep, A, B, Ay, By, scalars, per_look, tolerance, n_looks):
+@fused_jit
+def advance(
+    V, constant, theta, n_sweeps, keep, A, B, Ay, By, scalars, per_look, tolerance, n_looks
+):
     """Iterate in place until a look sees too small a fall; as :func:`nmf_hals.advance`."""
     n = A.shape[1]
     it = 0

@@ -12,17 +12,23 @@ from collections.abc import Mapping
 
 from partita.nmf import kl, ls, ns, offset, symmetric
 from partita.nmf._common import Factors, Model
-from partita.nmf._factorize import Factorization, factorize
+from partita.nmf._factorize import SOLVERS, Factorization, factorize, factorize_ranks
 from partita.nmf._readings import READINGS, Reading
+from partita.nmf.rank_choice import cophenetic_correlation, inflection_rank, rank_before_fall
 
 __all__ = [
     "NAMES",
     "READINGS",
+    "SOLVERS",
     "Factorization",
     "Factors",
     "Model",
     "Reading",
+    "cophenetic_correlation",
     "factorize",
+    "factorize_ranks",
+    "inflection_rank",
+    "rank_before_fall",
 ]
 
 NAMES: Mapping[str, Model] = {

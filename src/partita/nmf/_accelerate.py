@@ -111,19 +111,22 @@ def run_compiled(
 ) -> tuple[State, int, bool]:
     """The same for one restart, by a compiled loop that returns at least every 20 ms or so.
 
-    ``call(A, B, Ay, By, scalars, per_look, tolerance, n_looks)`` works in place.
+    ``call(*blocks, *ahead, scalars, per_look, tolerance, n_looks)`` works in place.
     """
-    A, B, Ay, By = (np.array(x[0], order="C") for x in (*state.blocks, *state.ahead))
+    arrays = [np.array(x[0], order="C") for x in (*state.blocks, *state.ahead)]
     scalars = np.array([state.beta[0], state.cap[0], state.objective[0]])
     at_once = max(1, int(_CALL / (cost * looks.every)))
     n_iter, converged = 0, False
     while n_iter < looks.most * looks.every and not converged:
         n_looks = min(at_once, looks.most - n_iter // looks.every)
         before = scalars[2]
-        done = call(A, B, Ay, By, scalars, looks.every, looks.tolerance, n_looks)
+        done = call(*arrays, scalars, looks.every, looks.tolerance, n_looks)
         n_iter += done
         converged = done < n_looks * looks.every
         if n_looks == 1:  # the loop stops after its one look either way
             converged = bool(before - scalars[2] <= looks.tolerance * scalars[2])
     beta, cap, objective = (scalars[i : i + 1] for i in range(3))
-    return State((A[None], B[None]), (Ay[None], By[None]), beta, cap, objective), n_iter, converged
+    found = [x[None] for x in arrays]
+    half = len(found) // 2
+    state = State(tuple(found[:half]), tuple(found[half:]), beta, cap, objective)
+    return state, n_iter, converged

@@ -35,7 +35,7 @@ class Target:
     """
 
     xp: Any
-    array: Array | None
+    array: Any  # None behind an operator
     operator: Any
     n_items: int
     dtype: Any
@@ -151,7 +151,7 @@ def positive(xp: Any, x: Array, floor: float = 0.0) -> Array:
 
 
 def divide(xp: Any, a: Array, b: Array) -> Array:
-    """a / b, and 0 where b is 0: no warning and no infinity."""
+    """A / b, and 0 where b is 0: no warning and no infinity."""
     safe = b > 0
     return xp.where(safe, a, xp.zeros_like(a)) / xp.where(safe, b, xp.ones_like(b))
 

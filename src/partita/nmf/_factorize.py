@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -173,6 +173,32 @@ def _quick(
         None if offset is None else merged.spread(offset, p),
     )
     return replace(fits, factors=grown)
+
+
+def factorize_ranks(
+    similarity: Any, *, model: str, ranks: Sequence[int], n_init: int, solver: str, seed: int,
+    n_jobs: int,
+) -> Iterator[Factorization]:  # fmt: skip
+    """Yield a factorisation for each rank, in order; the ranks run side by side.
+
+    As many ranks as there are workers are under way at once, the largest of them first, and what
+    comes out does not depend on how many.
+    """
+    from partita.nmf import NAMES
+
+    target = as_target(similarity, dense_only=NAMES[model].dense_only or solver == "mu")
+    apart = mapper(1)
+
+    def work(rank: int) -> Factorization:
+        return fit(
+            target, NAMES, model=model, rank=rank, n_init=n_init, solver=solver, init="random",
+            normalize="balance", seed=seed, parallel=apart,
+        )  # fmt: skip
+
+    for lo in range(0, len(ranks), n_jobs):
+        with one_blas_thread():
+            done = mapper(n_jobs)(work, list(ranks[lo : lo + n_jobs])[::-1])
+        yield from reversed(done)
 
 
 def factorize(

@@ -40,13 +40,13 @@ def alternate(target: Target, blocks: Blocks, fixed: int = 0) -> tuple[Blocks, A
     xp = target.xp
     A, B = blocks
     K = A.shape[-2]
-    B = _half(target, target.times(A), A @ xp.matrix_transpose(A), B, K - fixed)
+    B = half(target, target.times(A), A @ xp.matrix_transpose(A), B, K - fixed)
     P, G = target.times(B), B @ xp.matrix_transpose(B)
-    A = _half(target, P, G, A, K)
+    A = half(target, P, G, A, K)
     return (A, B), _objective(target, P, G, A)
 
 
-def _half(target: Target, P: Array, G: Array, B: Array, free: int) -> Array:
+def half(target: Target, P: Array, G: Array, B: Array, free: int) -> Array:
     if not target.is_numpy:
         return sweep(target.xp, P, G, B, free)
     out = np.array(B, dtype=np.float64)
@@ -107,9 +107,7 @@ def fit(target: Target, blocks: Blocks, tolerance: float = 1e-3) -> tuple[Blocks
     size = K + 12
     if target.is_numpy and n >= max(SMALL, 4 * size):
         small = target.low_rank(size)
-        done = _compiled(
-            small.vectors, small.values, small.residual, small.norm2, state, looks, 0
-        )
+        done = _compiled(small.vectors, small.values, small.residual, small.norm2, state, looks, 0)
     else:
         found = advance(target, state, looks)
         done = found or run(target.xp, lambda b: alternate(target, b), state, looks)
@@ -121,9 +119,7 @@ def scaled(target: Target, factors: Factors) -> Blocks:
     xp = namespace(factors.W)
     A, B = transpose(xp, factors.W), factors.H
     cross = xp.sum(target.times(A) * B, axis=(-2, -1))
-    square = xp.sum(
-        (A @ xp.matrix_transpose(A)) * (B @ xp.matrix_transpose(B)), axis=(-2, -1)
-    )
+    square = xp.sum((A @ xp.matrix_transpose(A)) * (B @ xp.matrix_transpose(B)), axis=(-2, -1))
     usable = (cross > 0) & (square > 0)
     ratio = xp.where(usable, cross, xp.ones_like(cross)) / xp.where(
         usable, square, xp.ones_like(square)

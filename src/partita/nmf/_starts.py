@@ -69,7 +69,7 @@ def _checked(init: Any, n: int, rank: int) -> tuple[Any, Any, Any]:
             f"got {type(init).__name__}."
         )
     shapes = {"W": (n, rank), "H": (rank, n), "offset": (n,)}
-    found = []
+    found: list[Any] = []
     for (name, shape), value in zip(shapes.items(), (*init, None), strict=False):
         if value is None:
             found.append(None)
@@ -80,7 +80,9 @@ def _checked(init: Any, n: int, rank: int) -> tuple[Any, Any, Any]:
                 f"`init` must give {name} the shape {shape} at rank {rank}; got {array.shape}."
             )
         if not np.isfinite(array).all() or (array < 0).any():
-            raise InvalidValueError(f"`init` must give {name} finite numbers that are not negative.")
+            raise InvalidValueError(
+                f"`init` must give {name} finite numbers that are not negative."
+            )
         found.append(array)
     return found[0], found[1], found[2] if len(found) > 2 else None
 

@@ -10,7 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partita.nmf import _hals, _newton
-from partita.nmf._common import Blocks, Factors, Model, Target, divide, namespace, positive, transpose
+from partita.nmf._common import (
+    Blocks,
+    Factors,
+    Model,
+    Target,
+    divide,
+    namespace,
+    positive,
+    transpose,
+)
 
 if TYPE_CHECKING:
     from partita.nmf._accelerate import Looks, State

@@ -12,7 +12,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partita.nmf import _hals
-from partita.nmf._common import EPSILON, Blocks, Factors, Model, Target, namespace, positive, transpose
+from partita.nmf._common import (
+    EPSILON,
+    Blocks,
+    Factors,
+    Model,
+    Target,
+    namespace,
+    positive,
+    transpose,
+)
 
 if TYPE_CHECKING:
     from partita.nmf._accelerate import Looks, State
@@ -65,4 +74,6 @@ def objective(target: Target, factors: Factors) -> Array:
     return _hals.distance(target, transpose(target.xp, factors.W), factors.H)
 
 
-MODEL = Model("ls", 0.5, start, multiply, prepare, step, blocks, factors, objective, advance, first_pass=False)
+MODEL = Model(
+    "ls", 0.5, start, multiply, prepare, step, blocks, factors, objective, advance, first_pass=False
+)

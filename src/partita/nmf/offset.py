@@ -10,7 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partita.nmf import _hals
-from partita.nmf._common import EPSILON, Blocks, Factors, Model, Target, namespace, positive, transpose
+from partita.nmf._common import (
+    EPSILON,
+    Blocks,
+    Factors,
+    Model,
+    Target,
+    namespace,
+    positive,
+    transpose,
+)
 
 if TYPE_CHECKING:
     from partita.nmf._accelerate import Looks, State
@@ -79,5 +88,15 @@ def objective(target: Target, factors: Factors) -> Array:
 
 
 MODEL = Model(
-    "offset", 0.5, start, multiply, prepare, step, blocks, factors, objective, advance, begins_at="ls"
+    "offset",
+    0.5,
+    start,
+    multiply,
+    prepare,
+    step,
+    blocks,
+    factors,
+    objective,
+    advance,
+    begins_at="ls",
 )

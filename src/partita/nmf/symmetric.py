@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from partita import kernels
 from partita.nmf import _hals
+from partita.nmf._accelerate import Looks, State, run_compiled
 from partita.nmf._common import Blocks, Factors, Model, Target, divide, namespace, transpose
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
     xp = target.xp
     (B,) = blocks
     P, G = target.times(B), B @ xp.matrix_transpose(B)
-    D = _hals._half(target, P, G, B, B.shape[-2]) - B
+    D = _hals.half(target, P, G, B, B.shape[-2]) - B
     quartic = _quartic(target, B, D, P, G)
     t = _least(xp, quartic)
     value = quartic[4] + t * (quartic[3] + t * (quartic[2] + t * (quartic[1] + t * quartic[0])))
@@ -73,23 +75,33 @@ def _quartic(target: Target, B: Array, D: Array, P: Array, G: Array) -> list[Arr
 
 def _least(xp: Any, quartic: list[Array]) -> Array:
     """Where the quartic is least on [0, 1]: the best of a grid, then Newton steps on its slope."""
-    best = xp.zeros_like(quartic[0])
+    a, b, c, d, _ = quartic
+    best = xp.zeros_like(a)
     least = best
-    for i in range(1, 17):
-        t = i / 16 + xp.zeros_like(best)
-        value = t * (quartic[3] + t * (quartic[2] + t * (quartic[1] + t * quartic[0])))
-        best = xp.where(value < least, t, best)
-        least = xp.where(value < least, value, least)
-    for _ in range(3):
-        a, b, c, d, _e = quartic
-        slope = d + best * (2 * c + best * (3 * b + best * 4 * a))
-        curve = 2 * c + best * (6 * b + best * 12 * a)
-        t = best - divide(xp, slope, curve)
-        t = xp.where(t > 0, xp.where(t < 1, t, xp.ones_like(t)), xp.zeros_like(t))
+    for i in range(1, 12):
+        if i <= 8:
+            t = i / 8 + xp.zeros_like(best)
+        else:
+            slope = d + best * (2 * c + best * (3 * b + best * 4 * a))
+            t = best - divide(xp, slope, 2 * c + best * (6 * b + best * 12 * a))
+            t = xp.where(t > 0, xp.where(t < 1, t, xp.ones_like(t)), xp.zeros_like(t))
         value = t * (d + t * (c + t * (b + t * a)))
         best = xp.where(value < least, t, best)
         least = xp.where(value < least, value, least)
     return best
+
+
+def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
+    """The same step, extrapolated and compiled."""
+    if not target.is_numpy or target.array is None or target.n_items >= 2000:
+        return None
+
+    def call(*rest: Any) -> int:
+        sweeps = _hals.N_SWEEPS
+        return int(kernels.nmf_symmetric.advance(target.array, target.norm2, sweeps, *rest))
+
+    K, n = state.blocks[0].shape[-2:]
+    return run_compiled(call, state, looks, cost=4 * n * n * K)
 
 
 def blocks(target: Target, factors: Factors) -> Blocks:
@@ -107,4 +119,4 @@ def objective(target: Target, factors: Factors) -> Array:
     return _hals.distance(target, factors.H, factors.H)
 
 
-MODEL = Model("symmetric", 0.5, start, multiply, prepare, step, blocks, factors, objective)
+MODEL = Model("symmetric", 0.5, start, multiply, prepare, step, blocks, factors, objective, advance)

@@ -16,11 +16,13 @@ from partita.losses import PEAR, Binder, Loss, VILowerBound, ZeroOne
 from partita.search._common import Candidate, Search
 from partita.search.linkage import Linkage
 from partita.search.medvedovic import Medvedovic
+from partita.search.nmf import NMF
 from partita.search.sampled import Sampled
 
 __all__ = [
     "METHODS",
     "NAMES",
+    "NMF",
     "Candidate",
     "Linkage",
     "Medvedovic",
@@ -35,6 +37,11 @@ NAMES: Mapping[str, Search | tuple[Search, ...]] = {
     "average": Linkage("average"),
     "complete": Linkage("complete"),
     "medvedovic": Medvedovic(),
+    "nmf-ls": NMF("ls"),
+    "nmf-kl": NMF("kl"),
+    "nmf-ns": NMF("ns"),
+    "nmf-offset": NMF("offset"),
+    "nmf-symmetric": NMF("symmetric"),
     "auto": (Linkage("average"), Sampled(max_candidates=1000)),
 }
 
