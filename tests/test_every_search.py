@@ -17,13 +17,15 @@ SEARCHES = sorted(search.NAMES)
 LOSSES = sorted(losses.NAMES)
 
 
-def offered(name, draws, loss):
+def offered(name, draws, loss, seed=0):
+    """What ``estimate`` is offered for that seed: each search has a stream of its own."""
     evidence = as_evidence(draws)
+    parts = search.resolve(name)
     return [
         candidate
-        for part in search.resolve(name)
+        for part, child in zip(parts, np.random.SeedSequence(seed).spawn(len(parts)), strict=True)
         for candidate in part.candidates(
-            evidence, losses.NAMES[loss], rng=np.random.default_rng(0), n_jobs=1
+            evidence, losses.NAMES[loss], rng=np.random.default_rng(child), n_jobs=1
         )
     ]
 
