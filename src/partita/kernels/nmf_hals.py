@@ -81,8 +81,8 @@ def advance(
     """Iterate in place until a look sees too small a fall; return the iterations done.
 
     A look comes every ``per_look`` iterations, at most ``n_looks`` times. A, B are the accepted
-    factors, Ay, By the extrapolated ones; ``scalars`` holds the extrapolation weight, its cap and
-    the objective. The last ``fixed`` rows of B never change.
+    factors, Ay, By the extrapolated ones; ``scalars`` holds the extrapolation weight, its cap,
+    the objective and what is as good as zero. The last ``fixed`` rows of B never change.
     """
     K = A.shape[0]
     it = 0
@@ -110,7 +110,7 @@ def advance(
             cap = min(1.0, GROW_CAP * cap)
             beta = min(cap, GROW * beta)
         if it % per_look == 0:
-            if before - last <= tolerance * last:
+            if before - last <= tolerance * last or last <= scalars[3]:
                 break
             before = last
     scalars[0], scalars[1], scalars[2] = beta, cap, last

@@ -246,7 +246,7 @@ def advance(
             cap = min(1.0, GROW_CAP * cap)
             beta = min(cap, GROW * beta)
         if it % per_look == 0:
-            if before - last <= tolerance * last:
+            if before - last <= tolerance * last or last <= scalars[3]:
                 break
             before = last
     scalars[0], scalars[1], scalars[2] = beta, cap, last

@@ -78,12 +78,13 @@ def _least(xp: Any, a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class Looks:
-    """When to look at the objective, and what fall in it is worth going on for."""
+    """When to look at the objective, what fall in it is worth going on for, and what is zero."""
 
     tolerance: float
     every: int = 10
     most: int = 200
     keep: float = 0.0
+    floor: float = 0.0
 
 
 def run(
@@ -101,7 +102,7 @@ def run(
         now = state.objective
         known = before < float("inf")
         fall = xp.where(known, before, 2.0 * now + xp.ones_like(now)) - now
-        if not bool(xp.any(fall > looks.tolerance * now)):
+        if not bool(xp.any((fall > looks.tolerance * now) & (now > looks.floor))):
             return state, look * looks.every, True
     return state, looks.most * looks.every, False
 
@@ -114,7 +115,7 @@ def run_compiled(
     ``call(*blocks, *ahead, scalars, per_look, tolerance, n_looks)`` works in place.
     """
     arrays = [np.array(x[0], order="C") for x in (*state.blocks, *state.ahead)]
-    scalars = np.array([state.beta[0], state.cap[0], state.objective[0]])
+    scalars = np.array([state.beta[0], state.cap[0], state.objective[0], looks.floor])
     at_once = max(1, int(_CALL / (cost * looks.every)))
     n_iter, converged = 0, False
     while n_iter < looks.most * looks.every and not converged:
@@ -124,7 +125,8 @@ def run_compiled(
         n_iter += done
         converged = done < n_looks * looks.every
         if n_looks == 1:  # the loop stops after its one look either way
-            converged = bool(before - scalars[2] <= looks.tolerance * scalars[2])
+            now = scalars[2]
+            converged = bool(before - now <= looks.tolerance * now or now <= looks.floor)
     beta, cap, objective = (scalars[i : i + 1] for i in range(3))
     found = [x[None] for x in arrays]
     half = len(found) // 2

@@ -16,6 +16,7 @@ Array: TypeAlias = Any  # of any array-API library: NumPy, CuPy, PyTorch, array-
 Blocks: TypeAlias = tuple[Array, ...]
 
 EPSILON = 1e-9  # R's floor in the least-squares updates
+EXACT = 1e-10  # an objective below this part of the size of V is as good as zero
 
 
 class Factors(NamedTuple):
@@ -53,6 +54,11 @@ class Target:
         if self.array is None:
             return float(self.operator.frobenius2())
         return float(self.xp.sum(self.array * self.array))
+
+    @cached_property
+    def total(self) -> float:
+        """Σ_ij V_ij."""
+        return float(self.xp.sum(self.array))
 
     @cached_property
     def entropy(self) -> float:

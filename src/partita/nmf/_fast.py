@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.nmf._accelerate import KEEP, Looks, State, run
-from partita.nmf._common import Factors
+from partita.nmf._common import EXACT, Factors
 from partita.nmf._multiplicative import to_numpy
 
 if TYPE_CHECKING:
@@ -82,7 +82,12 @@ def _iterate(model: Model, target: Target, blocks: Any, tolerance: float, n_befo
     xp = target.xp
     known = model.objective(target, model.factors(target, blocks))
     state = State.begin(xp, blocks, model.beta, known)
-    looks = Looks(tolerance, model.per_look, keep=KEEP if model.dense_only else 0.0)
+    looks = Looks(
+        tolerance,
+        model.per_look,
+        keep=KEEP if model.dense_only else 0.0,
+        floor=EXACT * (target.total if model.dense_only else target.norm2),
+    )
     done = None if model.advance is None else model.advance(target, state, looks)
     if done is None:
         done = run(xp, lambda b: model.step(target, b), state, looks)

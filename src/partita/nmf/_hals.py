@@ -13,7 +13,7 @@ import numpy as np
 
 from partita import kernels
 from partita.nmf._accelerate import Looks, State, run, run_compiled
-from partita.nmf._common import Blocks, Factors, Target, namespace, positive, transpose
+from partita.nmf._common import EXACT, Blocks, Factors, Target, namespace, positive, transpose
 
 if TYPE_CHECKING:
     from partita.nmf._common import Array
@@ -102,7 +102,7 @@ def _compiled(
 def fit(target: Target, blocks: Blocks, tolerance: float = 1e-3) -> tuple[Blocks, int]:
     """Bring blocks near a minimum: on a compressed similarity where that pays, else as it is."""
     K, n = blocks[0].shape[-2:]
-    looks = Looks(tolerance)
+    looks = Looks(tolerance, floor=EXACT * target.norm2)
     state = State.begin(target.xp, blocks, 0.5)
     size = K + 12
     if target.is_numpy and n >= max(SMALL, 4 * size):
