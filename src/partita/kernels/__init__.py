@@ -15,9 +15,16 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from partita.kernels import contingency, labels, similarity, tree
+    from partita.kernels import (
+        contingency,
+        greedy_draws,
+        greedy_similarity,
+        labels,
+        similarity,
+        tree,
+    )
 
-__all__ = ["contingency", "labels", "similarity", "tree"]
+__all__ = ["contingency", "greedy_draws", "greedy_similarity", "labels", "similarity", "tree"]
 
 
 def __getattr__(name: str) -> ModuleType:
