@@ -48,12 +48,13 @@ def joint(counts, offsets, cell, j):
 def _add(row, k, w, cell, step, counts, table, j, alpha):
     """Put an item of weight ``w`` (taken out if negative) into column k; return the gain in Σαj."""
     gain = 0.0
+    column = np.uint64(k)
     for m in range(row.shape[0]):
         r = row[m]
-        before = np.int64(counts[r, k])
-        after = before + w
-        counts[r, k] = after
-        table[r, k] = step[after]
+        before = np.uint64(counts[r, column])
+        after = before + np.uint64(w)
+        counts[r, column] = after
+        table[r, column] = step[after]
         change = cell[after] - cell[before]
         j[m] += change
         gain += alpha[m] * change
@@ -97,9 +98,10 @@ def _gains(row, w, cell, step32, counts, table, alpha32, block, gains):
 def _own(row, k, w, cell, counts, alpha, own):
     """What the item adds to cell where it is, draw by draw, and the weighted sum of it."""
     total = 0.0
+    column = np.uint64(k)
     for m in range(row.shape[0]):
-        c = np.int64(counts[row[m], k])
-        own[m] = cell[c] - cell[c - w]
+        c = np.uint64(counts[row[m], column])
+        own[m] = cell[c] - cell[c - np.uint64(w)]
         total += alpha[m] * own[m]
     return total
 
@@ -108,9 +110,10 @@ def _own(row, k, w, cell, counts, alpha, own):
 def _gain(row, k, w, cell, counts, alpha):
     """Σ_m alpha_m of what the item would add to cell in column k, in full precision."""
     total = 0.0
+    column = np.uint64(k)
     for m in range(row.shape[0]):
-        c = np.int64(counts[row[m], k])
-        total += alpha[m] * (cell[c + w] - cell[c])
+        c = np.uint64(counts[row[m], column])
+        total += alpha[m] * (cell[c + np.uint64(w)] - cell[c])
     return total
 
 
@@ -281,9 +284,10 @@ def _two_best(gains, sizes, cell, w, slope, old, fresh):
 @jit
 def _moved(row, k, w, cell, counts, j, own, trial):
     """``trial`` becomes j with the item moved to column k."""
+    column = np.uint64(k)
     for m in range(row.shape[0]):
-        c = np.int64(counts[row[m], k])
-        trial[m] = j[m] - own[m] + (cell[c + w] - cell[c])
+        c = np.uint64(counts[row[m], column])
+        trial[m] = j[m] - own[m] + (cell[c + np.uint64(w)] - cell[c])
 
 
 @jit
@@ -349,7 +353,27 @@ def merged(counts, offsets, a, b, cell, change):
     for m in range(change.shape[0]):
         total = 0.0
         for r in range(offsets[m], offsets[m + 1]):
-            x, y = np.int64(counts[r, a]), np.int64(counts[r, b])
+            x, y = np.uint64(counts[r, a]), np.uint64(counts[r, b])
             if x > 0 and y > 0:
                 total += cell[x + y] - cell[x] - cell[y]
         change[m] = total
+
+
+@jit
+def merge_gains(counts, offsets, begin, end, alpha, cell, gains):
+    """Add to ``gains[a, b]``, a > b, what Σ alpha j over some draws gains if a and b were one."""
+    width = counts.shape[1]
+    some = np.empty(width, dtype=np.int64)
+    for m in range(begin, end):
+        for r in range(offsets[m], offsets[m + 1]):
+            found = 0
+            for k in range(width):
+                if counts[r, k] > 0:
+                    some[found] = k
+                    found += 1
+            for a in range(1, found):
+                x = np.uint64(counts[r, some[a]])
+                for b in range(a):
+                    y = np.uint64(counts[r, some[b]])
+                    change = cell[x + y] - cell[x] - cell[y]
+                    gains[some[a], some[b]] += alpha[m] * change

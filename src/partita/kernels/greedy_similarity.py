@@ -132,6 +132,13 @@ def loss(t, e, j, num, den, w, n):
 
 
 @jit
+def losses(t, e, j, num, den, w, n, out):
+    """The loss at each (e, j)."""
+    for a in range(out.shape[0]):
+        out[a] = loss(t, e[a], j[a], num, den, w, n)
+
+
+@jit
 def _free(sizes, limit):
     """The first free column, or -1 if there are ``limit`` clusters or no column is left."""
     found, active = -1, 0

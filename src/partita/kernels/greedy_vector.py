@@ -57,7 +57,7 @@ def _emit(context, builder, signature, args, n_vectors, unroll):
     ]
 
     def add(m, lane):
-        row = builder.sext(builder.load(builder.gep(rows, [m])), _INDEX)
+        row = builder.zext(builder.load(builder.gep(rows, [m])), _INDEX)
         offset = builder.add(builder.mul(row, width), column)
         weight = _spread(builder, builder.load(builder.gep(weights, [m])))
         for v in range(n_vectors):
@@ -112,7 +112,7 @@ def weighted_rows(table, rows, weights, width, block, out):
     Parameters
     ----------
     table : (R, width) float32, C order, ``width`` a multiple of eight
-    rows : (M,) int32; weights : (M,) float32
+    rows : (M,) uint32; weights : (M,) float32
     block : (width,) float32, scratch
     out : (width,) float64
 

@@ -58,7 +58,7 @@ class DrawsProblem:
             4 * self.n * self.m + 6 * LANES * int(self.offsets[-1]),
             "thin the draws.",
         )
-        self.rows = np.empty((self.n, self.m), dtype=np.int32)
+        self.rows = np.empty((self.n, self.m), dtype=np.uint32)
         np.add(columns[firsts], self.offsets[:-1], out=self.rows, casting="unsafe")
         self.cell = loss.table(self.n_items)
         self.step = np.append(np.diff(self.cell), 0.0).astype(np.float32)
@@ -206,6 +206,11 @@ class DrawsState:
         """The expected loss, from the running totals."""
         return float(self._value)
 
+    @property
+    def sweep_cost(self) -> int:
+        """Table entries that a sweep over all items reads."""
+        return self.problem.n * self.problem.m * self.sizes.size
+
     def _items(self, items: IntArray) -> list[NDArray[np.int64]]:
         """The items in runs that a compiled call finishes quickly."""
         cost = self.problem.m * self.sizes.size
@@ -295,18 +300,34 @@ class DrawsState:
         self.j[:] = saved[1]
         self._linearise()
 
-    def merge_values(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The loss after merging each pair of clusters: (pairs, 2) columns and their values."""
+    def merge_values(self, n_exact: int = 8) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The loss after merging pairs of clusters: (pairs, 2) columns and their values.
+
+        All pairs are ranked by the loss linearised here; the best ``n_exact`` are returned.
+        """
         p = self.problem
-        active = np.flatnonzero(self.sizes)
-        pairs = np.array([(a, b) for x, a in enumerate(active) for b in active[:x]], dtype=np.int64)
-        pairs = pairs.reshape(-1, 2)
-        values = np.empty(len(pairs))
-        for row, (a, b) in enumerate(pairs.tolist()):
-            kernels.greedy_draws.merged(self.counts, p.offsets, a, b, p.cell, self._own)
-            s, u = self.sizes[a], self.sizes[b]
-            e = self.totals[0] + p.cell[s + u] - p.cell[s] - p.cell[u]
-            values[row] = kernels.greedy_draws.expected(
-                p.t, p.p, self.j + self._own, e, p.num, p.den, p.w, p.total
+        width = self.sizes.size
+        gains = np.zeros((width, width))
+        size = max(1, _CALL // (8 * width * max(1, int(p.offsets[-1]) // p.m)))
+        for m in range(0, p.m, size):
+            end = min(m + size, p.m)
+            kernels.greedy_draws.merge_gains(
+                self.counts, p.offsets, m, end, self.alpha, p.cell, gains
             )
-        return pairs, values
+        active = np.flatnonzero(self.sizes)
+        a, b = np.tril_indices(active.size, -1)
+        pairs = np.stack([active[a], active[b]], axis=1)
+        s, u = self.sizes[pairs[:, 0]], self.sizes[pairs[:, 1]]
+        risen = p.cell[s + u] - p.cell[s] - p.cell[u]
+        scores = self.slope * risen - gains[pairs[:, 0], pairs[:, 1]]
+        best = np.argsort(scores, kind="stable")[:n_exact]
+        values = [self._if_merged(int(a), int(b)) for a, b in pairs[best]]
+        return pairs[best], np.array(values)
+
+    def _if_merged(self, a: int, b: int) -> float:
+        p = self.problem
+        kernels.greedy_draws.merged(self.counts, p.offsets, a, b, p.cell, self._own)
+        s, u = self.sizes[a], self.sizes[b]
+        e = self.totals[0] + p.cell[s + u] - p.cell[s] - p.cell[u]
+        j = self.j + self._own
+        return float(kernels.greedy_draws.expected(p.t, p.p, j, e, p.num, p.den, p.w, p.total))

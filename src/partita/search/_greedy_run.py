@@ -3,43 +3,73 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from partita.search._greedy_draws import DrawsProblem, DrawsState
-    from partita.search._greedy_similarity import SimilarityProblem, SimilarityState
+    from numpy.typing import NDArray
+
+    from partita.search._greedy_draws import DrawsState
+    from partita.search._greedy_similarity import SimilarityState
 
     State = DrawsState | SimilarityState
-    Problem = DrawsProblem | SimilarityProblem
 
 _MAX_SWEEPS = 100
+_LOOK = 20_000_000  # table entries read between looks at the clock
+MOVES = ("sweep", "merge", "rebuild", "split")
 
 
-@dataclass(frozen=True)
 class Clock:
-    """When to stop."""
+    """When to stop: at a deadline, or when told to."""
 
-    deadline: float = np.inf
+    def __init__(self, time_limit: float | None = None) -> None:
+        self._deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        self.was_stopped = False
+
+    def stop(self) -> None:
+        """Make every run that looks at this clock end."""
+        self.was_stopped = True
 
     @property
     def is_up(self) -> bool:
         """Whether the time is over."""
-        return time.monotonic() >= self.deadline
+        return self.was_stopped or time.monotonic() >= self._deadline
 
 
 @dataclass
 class Run:
-    """One run: a state, its random numbers, its limits."""
+    """One run: a state, its random numbers, its limits.
+
+    ``best`` is the last partition that was kept, for when the run is cut short.
+    """
 
     state: State
     rng: np.random.Generator
     limit: int
     clock: Clock
+    best: NDArray[np.int64] | None = field(default=None)
 
-    def settle(self, items: np.ndarray | None = None, max_sweeps: int = _MAX_SWEEPS) -> None:
+    def go(self, moves: Sequence[str], patience: float) -> None:
+        """From a partition, make the moves named until none helps or the time is up."""
+        if "sweep" in moves:
+            self.settle()
+        if "merge" in moves and self.merge() and "sweep" in moves:
+            self.settle()
+        self.keep()
+        if "rebuild" in moves or "split" in moves:
+            self.shake(patience, [move for move in ("rebuild", "split") if move in moves])
+        if moves == ("merge", "split"):
+            self.merge()
+        self.keep()
+
+    def keep(self) -> None:
+        """Remember the present partition."""
+        self.best = self.state.labels.copy()
+
+    def settle(self, items: NDArray[np.int64] | None = None, max_sweeps: int = _MAX_SWEEPS) -> None:
         """Sweep over the items, all if None, until none of them moves."""
         state = self.state
         items = np.arange(state.labels.size) if items is None else items
@@ -47,8 +77,10 @@ class Run:
         for _ in range(max_sweeps):
             if state.quiet[0] >= items.size or self.clock.is_up:
                 return
-            if not state.sweep(self.rng.permutation(items), self.limit):
-                return
+            for part in np.array_split(self.rng.permutation(items), 1 + state.sweep_cost // _LOOK):
+                if self.clock.is_up:
+                    return
+                state.sweep(part, self.limit)
 
     def grow(self) -> None:
         """Allocate every item in random order, from nothing."""
@@ -56,7 +88,7 @@ class Run:
         state.load(np.full(state.labels.size, -1))
         state.allocate(self.rng.permutation(state.labels.size), self.limit)
 
-    def rebuild(self, columns: list[int], seeds: np.ndarray | None = None) -> bool:
+    def rebuild(self, columns: list[int], seeds: NDArray[np.int64] | None = None) -> bool:
         """Empty clusters and allocate their items anew; keep it if that is better.
 
         ``seeds`` are items to put into clusters of their own first, which makes it a split.
@@ -66,16 +98,15 @@ class Run:
         state.move(items, np.full(items.size, -1))
         rest = items
         if seeds is not None:
-            free = np.flatnonzero(state.sizes == 0)[: seeds.size]
-            state.move(seeds, free)
+            state.move(seeds, np.flatnonzero(state.sizes == 0)[: seeds.size])
             rest = items[~np.isin(items, seeds)]
         state.allocate(rest, self.limit)
-        self.settle(items, 3)
-        if state.value < before + 1e-3 * abs(before):
-            self.settle(max_sweeps=2)
-        if state.value < before - 1e-11 * max(1.0, abs(before)):
-            self.settle()
-            return True
+        if (state.labels != saved[0]).any():
+            self.settle(items, 3)
+            if state.value < before - 1e-11 * max(1.0, abs(before)):
+                self.settle()
+                self.keep()
+                return True
         state.restore(saved)
         return False
 
@@ -93,26 +124,27 @@ class Run:
             any_merged = True
         return any_merged
 
-    def shake(self, patience: float) -> None:
-        """Rebuild clusters, one or two at a time, until ``patience`` times K in a row failed."""
-        state, failed = self.state, 0
-        while failed < patience * state.n_clusters and not self.clock.is_up:
-            for column in self.rng.permutation(np.flatnonzero(state.sizes)):
-                if self.clock.is_up:
-                    return
-                if state.sizes[column] == 0:
-                    continue
-                failed = 0 if self._rebuild_one(int(column)) else failed + 1
+    def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
+        """Rebuild or split clusters until ``patience`` times K attempts in a row failed.
 
-    def _rebuild_one(self, column: int) -> bool:
-        state, rng = self.state, self.rng
-        kind = rng.random()
-        if kind < 0.5 or state.n_clusters == 1:
-            return self.rebuild([column])
-        if kind < 0.75:
-            other = rng.choice(np.flatnonzero(state.sizes))
-            return self.rebuild(list({column, int(other)}))
+        A cluster of one is left alone: its item has just been where it is best.
+        """
+        state, failed = self.state, 0
+        while True:
+            columns = self.rng.permutation(np.flatnonzero(state.sizes > 1))
+            if columns.size == 0:
+                return
+            for column in columns:
+                if failed >= patience * columns.size or self.clock.is_up:
+                    return
+                if state.sizes[column] > 1:
+                    kind = kinds[self.rng.integers(len(kinds))]
+                    failed = 0 if self._shake_one(int(column), kind) else failed + 1
+
+    def _shake_one(self, column: int, kind: str) -> bool:
+        state = self.state
         items = np.flatnonzero(state.labels == column)
-        if items.size < 2 or state.n_clusters + 1 >= min(self.limit, state.sizes.size):
+        room = min(self.limit - state.n_clusters, int(np.count_nonzero(state.sizes == 0)) - 1)
+        if kind == "rebuild" or items.size < 2 or room < 1:
             return self.rebuild([column])
-        return self.rebuild([column], seeds=rng.choice(items, 2, replace=False))
+        return self.rebuild([column], seeds=self.rng.choice(items, 2, replace=False))

@@ -63,10 +63,10 @@ def _shape(loss: RatioLoss, n: int) -> tuple[int, NDArray[np.float64]]:
         start = y[0] - rise * base[0]
         if np.allclose(start + rise * base, y, rtol=1e-12, atol=1e-12 * np.abs(y).max()):
             return shape, np.array([[start], [rise]])
-    points = 1 + np.arange(-1, kinds.GRID * max(n - 1, 1) + 3) / kinds.GRID
+    points = 1 + np.arange(-2, kinds.GRID * max(n - 1, 1) + 4) / kinds.GRID
     values = np.asarray(loss.cell(points), dtype=np.float64) / points
-    slopes = np.gradient(values)
-    return kinds.ANY, np.ascontiguousarray(np.stack([values, slopes])[:, 1:])
+    slopes = (8 * (values[3:-1] - values[1:-3]) - (values[4:] - values[:-4])) / 12
+    return kinds.ANY, np.stack([values[2:-2], slopes])
 
 
 class SimilarityState:
@@ -126,6 +126,11 @@ class SimilarityState:
         p = self.problem
         self.totals[0] = p.cell[self.sizes].sum()
         self.totals[1] = kernels.greedy_similarity.joint(self.labels, self.own, p.shape, p.grid)
+
+    @property
+    def sweep_cost(self) -> int:
+        """Entries that a sweep over all items reads."""
+        return self.problem.n * (self.problem.n + self.sizes.size)
 
     def _items(self, items: IntArray) -> list[NDArray[np.int64]]:
         """The items in runs that a compiled call finishes quickly."""
@@ -205,9 +210,13 @@ class SimilarityState:
             self.labels, self.sums, self.own, self.sizes, p.shape, p.grid, gains
         )
         active = np.flatnonzero(self.sizes)
-        pairs = np.array([(a, b) for x, a in enumerate(active) for b in active[:x]], dtype=np.int64)
-        pairs = pairs.reshape(-1, 2)
+        a, b = np.tril_indices(active.size, -1)
+        pairs = np.stack([active[a], active[b]], axis=1)
         s, u = self.sizes[pairs[:, 0]], self.sizes[pairs[:, 1]]
         e = self.totals[0] + p.cell[s + u] - p.cell[s] - p.cell[u]
         j = self.totals[1] + gains[pairs[:, 0], pairs[:, 1]]
-        return pairs, np.array([self._loss(x, y) for x, y in zip(e, j, strict=True)])
+        values = np.empty(len(pairs))
+        kernels.greedy_similarity.losses(
+            p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n), values
+        )
+        return pairs, values
