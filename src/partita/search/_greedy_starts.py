@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 KINDS = ("sequential", "random", "draws", "average", "complete", "losses", "one", "singletons")
-_SCORED = 200  # draws scored against as many to find the best
+_SCORED = 100  # draws scored against as many to find the best
 
 
 def from_draws(loss: RatioLoss, evidence: Evidence, n: int) -> list[Labels]:
@@ -33,7 +33,7 @@ def from_draws(loss: RatioLoss, evidence: Evidence, n: int) -> list[Labels]:
     from partita.evidence import Evidence as Some
 
     some = resampled(evidence.distinct, _SCORED)
-    part = evidence if loss.needs == "similarity" or evidence.has_dense else Some(draws=some)
+    part = Some(draws=some) if loss.needs == "draws" else evidence
     values = losses.expected(loss, some.labels, part)
     return [canonical(some.labels[m]) for m in np.argsort(values, kind="stable")[:n]]
 
