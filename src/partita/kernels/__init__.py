@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from partita.kernels import (
+        cliques,
         contingency,
         greedy_draws,
         greedy_similarity,
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
         tree,
     )
 
-__all__ = ["contingency", "greedy_draws", "greedy_similarity", "labels", "similarity", "tree"]
+__all__ = [
+    "cliques",
+    "contingency",
+    "greedy_draws",
+    "greedy_similarity",
+    "labels",
+    "similarity",
+    "tree",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
