@@ -30,8 +30,9 @@ class Certificate:
         Of the partition that was given.
     lower_bound : float
         No partition has less.
-    method : {"threshold", "linear program"}
-        The first where joining the pairs with π̂ above 1 - a/2 is a partition already.
+    method : {"threshold", "triangles", "linear program"}
+        What it took: the first where joining the pairs with π̂ above 1 - a/2 is a partition
+        already; the second where triangles packed around the partition are enough.
     """
 
     expected_loss: float
@@ -111,11 +112,11 @@ def certify(
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     apart = chosen.a * float(matrix.sum() - n) / n**2
     cost = _cliques.joined(partition, d)
-    bound, programmed = _cliques.lower_bound(d, partition, deadline, _EQUAL * n * n / 8)
+    bound, method = _cliques.lower_bound(d, partition, deadline, _EQUAL * n * n / 8)
     return Certificate(
         expected_loss=apart + 4 * cost / n**2,
         lower_bound=apart + 4 * bound / n**2,
-        method="linear program" if programmed else "threshold",
+        method=method,
     )
 
 

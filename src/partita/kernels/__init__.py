@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from partita.kernels import (
         cliques,
         contingency,
+        exact,
         greedy_draws,
         greedy_similarity,
         labels,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "cliques",
     "contingency",
+    "exact",
     "greedy_draws",
     "greedy_similarity",
     "labels",

@@ -18,6 +18,7 @@ from partita import kernels
 from partita.errors import MissingDependencyError
 
 if TYPE_CHECKING:
+    from partita.search._greedy_run import Clock
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float64]
@@ -139,6 +140,17 @@ class Program:
             total += r * value - min(r, 0.0)
         return total
 
+    def start(self, triangles: NDArray[np.int64], deadline: float) -> None:
+        """Solve once with triangles that are known to matter."""
+        if len(triangles):
+            self.add([(int(i), int(j), int(k)) for i, j, k in np.unique(triangles, axis=0)])
+            self.solve(deadline - time.monotonic())
+
+    @property
+    def is_infeasible(self) -> bool:
+        """Whether the pairs that are fixed contradict each other."""
+        return "nfeasible" in self.solver.modelStatusToString(self.solver.getModelStatus())
+
     def fix(self, column: int, value: float | None) -> None:
         """Fix a pair together (1) or apart (0), or free it again (None)."""
         self.low.pop(column, None)
@@ -176,6 +188,48 @@ class Program:
 
         _, labels = connected_components(csr_array(self.x > 0.5), directed=False)
         return np.asarray(labels, dtype=np.int64)
+
+
+def minimise(
+    d: Matrix, labels: NDArray[np.int64], clock: Clock
+) -> tuple[NDArray[np.int64], bool]:
+    """Return the best partition of a component and whether it is proved to be, by branching."""
+    tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
+    if (d <= 0).all():
+        return np.zeros_like(labels), True
+    triangles, y = packed(d, labels, clock.deadline)
+    if value_of(d, triangles, y) >= joined(labels, d) - tolerance:
+        return labels, True
+    program = Program(d)
+    program.start(triangles, clock.deadline)
+    best = [joined(labels, d), labels]
+    proved = _branch(program, best, tolerance, clock)
+    return np.asarray(best[1], dtype=np.int64), proved
+
+
+def _branch(program: Program, best: list[Any], tolerance: float, clock: Clock) -> bool:
+    """Bound, and if that is not enough fix a pair together, then apart. True if all was settled."""
+    bound = program.cut(best[0] - tolerance, clock.deadline)
+    if bound >= best[0] - tolerance or program.is_infeasible:
+        return True
+    if clock.is_up:
+        return False
+    labels = program.partition()
+    value = joined(labels, program.d)
+    if value < best[0]:
+        best[:] = [value, labels]
+    column = program.fraction()
+    if column is None:
+        return True
+    settled = True
+    for side in (1.0, 0.0):
+        program.fix(column, side)
+        program.solve(clock.deadline - time.monotonic())
+        settled &= _branch(program, best, tolerance, clock)
+        if not settled and clock.is_up:
+            return False
+    program.fix(column, None)
+    return settled
 
 
 def packed(
@@ -217,35 +271,43 @@ def _solver() -> Any:
     return solver
 
 
+def value_of(d: Matrix, triangles: NDArray[np.int64], y: NDArray[np.float64]) -> float:
+    """The lower bound that multipliers of triangles prove."""
+    out = np.empty_like(d)
+    charged = kernels.cliques.reduced(d, triangles, y, out)
+    return float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum()) - charged
+
+
 def lower_bound(
     d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
-) -> tuple[float, bool]:
-    """Return a lower bound of Σ d x over all partitions, and whether it took a program.
+) -> tuple[float, str]:
+    """Return a lower bound of Σ d x over all partitions, and what it took.
 
     Component by component; one that is all attraction is its own optimum.
     """
-    total, programmed = 0.0, False
+    total, methods = 0.0, {"threshold"}
     for items in components(d):
         part = np.ascontiguousarray(d[np.ix_(items, items)])
         if (part <= 0).all():
             total += float(part.sum()) / 2
             continue
-        programmed = True
         _, own = np.unique(labels[items], return_inverse=True)
-        total += _bound(part, own, deadline, tolerance)
-    return total, programmed
+        bound, programmed = _bound(part, own, deadline, tolerance)
+        total += bound
+        methods.add("linear program" if programmed else "triangles")
+    order = ("linear program", "triangles", "threshold")
+    return total, next(method for method in order if method in methods)
 
 
-def _bound(d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float) -> float:
+def _bound(
+    d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
+) -> tuple[float, bool]:
     """The bound of one component: by packing triangles, then by the program that starts there."""
     triangles, y = packed(d, labels, deadline)
-    out = np.empty_like(d)
-    charged = kernels.cliques.reduced(d, triangles, y, out)
-    best = float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum()) - charged
+    best = value_of(d, triangles, y)
     target = joined(labels, d) - tolerance
     if best >= target or time.monotonic() >= deadline:
-        return best
+        return best, False
     program = Program(d)
-    program.add([(int(i), int(j), int(k)) for i, j, k in np.unique(triangles, axis=0)])
-    program.solve(deadline - time.monotonic())
-    return max(best, program.cut(target, deadline))
+    program.start(triangles, deadline)
+    return max(best, program.cut(target, deadline)), True

@@ -26,7 +26,7 @@ class Clock:
     """When to stop: at a deadline, or when told to."""
 
     def __init__(self, time_limit: float | None = None) -> None:
-        self._deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
         self.was_stopped = False
 
     def stop(self) -> None:
@@ -36,7 +36,7 @@ class Clock:
     @property
     def is_up(self) -> bool:
         """Whether the time is over."""
-        return self.was_stopped or time.monotonic() >= self._deadline
+        return self.was_stopped or time.monotonic() >= self.deadline
 
 
 @dataclass
