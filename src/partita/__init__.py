@@ -18,6 +18,7 @@ from partita._version import __version__
 
 if TYPE_CHECKING:
     from partita import datasets, errors, losses, search
+    from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
         adjusted_rand_index,
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
     from partita.similarity import Similarity, posterior_similarity
 
 _WHERE = {
+    "Certificate": "certificates",
     "Comparison": "comparison",
     "Draws": "draws",
     "Estimate": "estimation",
     "Similarity": "similarity",
     "adjusted_rand_index": "comparison",
+    "certify": "certificates",
     "compare": "comparison",
     "estimate": "estimation",
     "expected_loss": "estimation",
@@ -46,12 +49,14 @@ _WHERE = {
 _ROOMS = ("datasets", "errors", "losses", "search")
 
 __all__ = [
+    "Certificate",
     "Comparison",
     "Draws",
     "Estimate",
     "Similarity",
     "__version__",
     "adjusted_rand_index",
+    "certify",
     "compare",
     "datasets",
     "errors",

@@ -1,4 +1,4 @@
-"""Triangle inequalities of the clique-partitioning polytope: which are violated, what they bound."""
+"""Triangle inequalities of clique partitioning: which are violated, what they bound."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _partner(r, labels, i, k):
     best, room = -1, 0.0
     cut = labels[i] != labels[k]
     for j in range(r.shape[0]):
-        if j == i or j == k:
+        if j in (i, k):
             continue
         if cut and labels[j] == labels[i]:
             slack = min(-r[i, j], r[j, k])

@@ -338,9 +338,7 @@ def sweep_ratio(
         totals[0] += cell[sizes[best] + w] - cell[sizes[best]] - freed
         sizes[best] += w
         labels[i] = best
-        slope = linearise(
-            t, p, j, totals[0], num, den, w_total, n_total, alpha32, alpha
-        )
+        slope = linearise(t, p, j, totals[0], num, den, w_total, n_total, alpha32, alpha)
         value = least
         moves += 1
         quiet[0] = 0

@@ -27,7 +27,9 @@ def h(x, shape, grid):
     g = np.int64(at)
     u = at - g
     rise = grid[0, g + 1] - grid[0, g]
-    bent = u * (grid[1, g] * (1 - u) * (1 - u) + rise * u * (3 - 2 * u) - grid[1, g + 1] * u * (1 - u))
+    bent = u * (
+        grid[1, g] * (1 - u) * (1 - u) + rise * u * (3 - 2 * u) - grid[1, g + 1] * u * (1 - u)
+    )
     return grid[0, g] + bent
 
 

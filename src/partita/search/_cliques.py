@@ -18,8 +18,9 @@ from partita import kernels
 from partita.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from partita.search._greedy_run import Clock
     from numpy.typing import NDArray
+
+    from partita.search._greedy_run import Clock
 
     Matrix = NDArray[np.float64]
 
@@ -83,9 +84,7 @@ class Program:
         for start in range(0, n, step):
             if time.monotonic() > deadline:
                 return []
-            kernels.cliques.violated(
-                self.x, self.d, start, min(n, start + step), _ROUND, best, via
-            )
+            kernels.cliques.violated(self.x, self.d, start, min(n, start + step), _ROUND, best, via)
         rows, cols = np.nonzero(best)
         order = np.argsort(-best[rows, cols], kind="stable")[:most]
         return [(int(rows[a]), int(via[rows[a], cols[a]]), int(cols[a])) for a in order]
@@ -190,9 +189,7 @@ class Program:
         return np.asarray(labels, dtype=np.int64)
 
 
-def minimise(
-    d: Matrix, labels: NDArray[np.int64], clock: Clock
-) -> tuple[NDArray[np.int64], bool]:
+def minimise(d: Matrix, labels: NDArray[np.int64], clock: Clock) -> tuple[NDArray[np.int64], bool]:
     """Return the best partition of a component and whether it is proved to be, by branching."""
     tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
     if (d <= 0).all():

@@ -192,9 +192,7 @@ class DrawsState:
                 p.t, p.p, self.j, e, p.num, p.den, p.w, p.total, self.alpha32, self.alpha
             )
         self.totals[1] = self.alpha @ self.j
-        self._value = kernels.greedy_draws.expected(
-            p.t, p.p, self.j, e, p.num, p.den, p.w, p.total
-        )
+        self._value = kernels.greedy_draws.expected(p.t, p.p, self.j, e, p.num, p.den, p.w, p.total)
 
     @property
     def is_complete(self) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from partita import losses, validate
+from partita import validate
 from partita.distributed import map_blocks
 from partita.partitions import canonical
 from partita.search import _greedy_starts as starting
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
     from partita.search._greedy_problem import Problem
 
     Labels = NDArray[np.int64]
+
+
+_DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
+_POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
 
 
 class Settings(Protocol):
@@ -61,6 +64,7 @@ class Plan:
         self.rng, self.n_jobs, self.clock = rng, n_jobs, clock
         self.limit = min(settings.max_clusters or evidence.n_items, evidence.n_items)
         self.found: list[Found] = []
+        self.ended: list[Found] = []
         n, self.on_draws = evidence.n_items, on_draws(loss, evidence)
         self.max_draws = settings.max_draws
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
@@ -92,9 +96,9 @@ class Plan:
 
     def best_so_far(self) -> Candidate | None:
         """The best end of a run, or nothing."""
-        if not self.found:
+        if not self.ended:
             return None
-        best = min(self.found, key=lambda f: f.value)
+        best = min(self.ended, key=lambda f: f.value)
         return Candidate(best.labels, info={"start": best.start})
 
     def _polished(self, shared: Problem) -> Iterator[Candidate]:
@@ -107,12 +111,15 @@ class Plan:
                 yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
             return
         leaders = self._leaders(2)
-        if self.clock.is_up:
+        room = validate.free_memory() // 2
+        if self.clock.is_up or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info={"start": leaders[0].start})
             return
+        moves = self.settings.moves
+        if self.evidence.n_items * self.evidence.distinct.n_draws > _POLISHED:
+            moves = tuple(move for move in moves if move in ("sweep", "merge"))
         whole = problem(self.loss, self.evidence, merge=False)
-        moves = self.settings.moves if whole.n * whole.m <= 4_000_000 else ("sweep", "merge")
-        self.found = []
+        self.found, self.ended = [], []
         self._runs(whole, [(one.start, one.labels, moves) for one in leaders], patience=1.0)
         for one in self._leaders(1):
             yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
@@ -129,7 +136,7 @@ class Plan:
 
         def work(a: int) -> Found | None:
             name, labels, moves = tasks[a]
-            if a and self.clock.is_up:
+            if self.clock.is_up and (a or self.found):
                 return None
             run = Run(shared.state(), seeds[a], self.limit, self.clock)
             try:
@@ -140,9 +147,12 @@ class Plan:
                 if run.best is None:
                     raise
                 run.state.load(run.best)
-            return _end(run, shared, name)
+            end = _end(run, shared, name)
+            self.ended.append(end)
+            return end
 
-        ends = map_blocks(work, range(len(tasks)), n_jobs=self.n_jobs, label="greedy")
+        parts = range(len(tasks))
+        ends = map_blocks(work, parts, n_jobs=self.n_jobs, label="greedy", stop=self.clock.stop)
         for end in ends:
             if end is not None:
                 self.found.append(end)
@@ -157,6 +167,8 @@ class Plan:
         for kind, child in zip(self.settings.starts, self.rng.spawn(len(counts)), strict=True):
             wanted = counts[len(kinds)]
             kinds.append([] if kinds and self.clock.is_up else self._of_kind(kind, wanted, child))
+        if not any(kinds):
+            kinds = [[("sequential", None)] * (n_runs or 1)]
         if n_runs is None:
             return [start for kind in kinds for start in kind]
         out: list[tuple[str, Labels | None]] = []
@@ -168,7 +180,7 @@ class Plan:
         """How many starts to take of each kind."""
         n_runs, kinds = self.settings.n_runs, self.settings.starts
         if n_runs is not None:
-            return [-(-n_runs // 1) for _ in kinds]
+            return [n_runs for _ in kinds]
         work = self.evidence.n_items * (self.evidence.distinct.n_draws if self.on_draws else 100)
         many = 8 if work <= 100_000 else 4 if work <= 500_000 else 2
         return [many if kind in ("sequential", "random") else 2 for kind in kinds]
@@ -177,6 +189,8 @@ class Plan:
         self, kind: Any, wanted: int, rng: np.random.Generator
     ) -> list[tuple[str, Labels | None]]:
         n = self.evidence.n_items
+        if self.settings.n_runs is None and n > _DENSE_ITEMS and kind in ("losses", "average"):
+            return []
         if not isinstance(kind, str):
             if not hasattr(kind, "candidates"):
                 labels = validate.labels("starts", kind, n_items=n)

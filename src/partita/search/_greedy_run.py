@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,18 +50,20 @@ class Run:
     rng: np.random.Generator
     limit: int
     clock: Clock
-    best: NDArray[np.int64] | None = field(default=None)
+    best: NDArray[np.int64] | None = None
+    sweeps: bool = True
 
     def go(self, moves: Sequence[str], patience: float) -> None:
         """From a partition, make the moves named until none helps or the time is up."""
-        if "sweep" in moves:
-            self.settle()
-        if "merge" in moves and self.merge() and "sweep" in moves:
+        self.sweeps = "sweep" in moves
+        self.settle()
+        if "merge" in moves and self.merge():
             self.settle()
         self.keep()
-        if "rebuild" in moves or "split" in moves:
-            self.shake(patience, [move for move in ("rebuild", "split") if move in moves])
-        if moves == ("merge", "split"):
+        shakes = [move for move in ("rebuild", "split") if move in moves]
+        if shakes:
+            self.shake(patience, shakes)
+        if not self.sweeps and "merge" in moves:
             self.merge()
         self.keep()
 
@@ -72,6 +74,8 @@ class Run:
     def settle(self, items: NDArray[np.int64] | None = None, max_sweeps: int = _MAX_SWEEPS) -> None:
         """Sweep over the items, all if None, until none of them moves."""
         state = self.state
+        if not self.sweeps:
+            return
         items = np.arange(state.labels.size) if items is None else items
         state.quiet[0] = 0
         for _ in range(max_sweeps):

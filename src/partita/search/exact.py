@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from partita.losses import Loss
 
 MOST_ITEMS = 12
+_STARTS = 8
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,12 @@ def _branch_and_bound(
     evidence: Evidence, loss: Binder, rng: np.random.Generator, clock: Clock
 ) -> Candidate:
     shared = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
-    run = Run(shared.state(), rng, shared.n, clock)
-    run.grow()
-    run.go(("sweep", "merge", "rebuild"), 2.0)
-    labels = canonical(run.state.labels)
+    run, least, labels = Run(shared.state(), rng, shared.n, clock), np.inf, np.arange(shared.n)
+    for _ in range(_STARTS):
+        run.grow()
+        run.go(("sweep", "merge", "rebuild"), 2.0)
+        if run.state.value < least:
+            least, labels = run.state.value, canonical(run.state.labels)
     d = _cliques.costs(shared.matrix, loss.a)
     out, proved, offset = np.empty_like(labels), True, 0
     for items in _cliques.components(d):

@@ -13,9 +13,9 @@ from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.partitions import canonical
 from partita.search._common import Candidate
+from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import check
 from partita.search._greedy_run import MOVES, Clock
-from partita.search._greedy_plan import Plan
 from partita.search._greedy_starts import KINDS
 
 if TYPE_CHECKING:
