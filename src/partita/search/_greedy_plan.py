@@ -68,7 +68,7 @@ class Plan:
         n, self.on_draws = evidence.n_items, on_draws(loss, evidence)
         self.max_draws = settings.max_draws
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
-            most = max(400, min(1_500, 800_000 // n))
+            most = max(250, min(800, 200_000 // n))
             self.max_draws = most if evidence.distinct.n_draws > 1.5 * most else None
 
     def run(self) -> Iterator[Candidate]:
@@ -80,7 +80,7 @@ class Plan:
         first = tuple(m for m in moves if m in ("sweep", "merge")) if is_sized else moves
         self._runs(shared, [(name, labels, first or moves) for name, labels in starts])
         if is_sized:
-            self._runs(shared, [(f.start, f.labels, moves) for f in self._leaders(3)])
+            self._runs(shared, [(f.start, f.labels, moves) for f in self._leaders(6 if self.is_rough else 3)])
         yield from self._polished(shared)
 
     def _leaders(self, n: int) -> list[Found]:
@@ -110,7 +110,7 @@ class Plan:
             for one in self._leaders(1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
             return
-        leaders = self._leaders(2)
+        leaders = self._leaders(3 if self.is_rough else 2)
         room = validate.free_memory() // 2
         if self.clock.is_up or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info={"start": leaders[0].start})
@@ -181,9 +181,17 @@ class Plan:
         n_runs, kinds = self.settings.n_runs, self.settings.starts
         if n_runs is not None:
             return [n_runs for _ in kinds]
-        work = self.evidence.n_items * (self.evidence.distinct.n_draws if self.on_draws else 100)
-        many = 8 if work <= 100_000 else 4 if work <= 500_000 else 2
+        n_draws = self.evidence.distinct.n_draws if self.on_draws else 100
+        work = self.evidence.n_items * min(n_draws, self.max_draws or n_draws)
+        many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
+        many *= 2 if self.is_rough else 1
         return [many if kind in ("sequential", "random") else 2 for kind in kinds]
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether the loss is no linear function of e and j, and has more local optima for it."""
+        top, bottom = self.loss.numerator, self.loss.denominator
+        return bool(top.least or bottom.e or bottom.j or bottom.least or bottom.product)
 
     def _of_kind(
         self, kind: Any, wanted: int, rng: np.random.Generator
