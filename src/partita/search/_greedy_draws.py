@@ -275,6 +275,38 @@ class DrawsState:
         )  # fmt: skip
         return int(done), int(moved)
 
+    @property
+    def is_rough(self) -> bool:
+        """Whether the loss bends in e: moves that change e stick at the bend of every draw."""
+        return self.problem.bends or bool(self.problem.den[4])
+
+    def slope_here(self) -> float:
+        """∂/∂e of the loss at this partition."""
+        p = self.problem
+        return float(
+            kernels.greedy_draws.linearise(
+                p.t, p.p, self.j, self.totals[0], p.num, p.den, p.w, p.total,
+                self.alpha32.copy(), self._trial,
+            )
+        )  # fmt: skip
+
+    def sweep_straight(self, items: IntArray, slope: float, limit: int) -> int:
+        """Sweep as if the loss were slope·e - Σ alpha j, as it is here but for the slope."""
+        p = self.problem
+        moves = 0
+        for part in self._items(items):
+            done = 0
+            while done < part.size:
+                done, moved = kernels.greedy_draws.sweep_linear(
+                    part, done, *self._tables(), self.alpha32, self.alpha, slope, p.curve, False,
+                    limit, self.totals, self._block, self._gains, self._own, self.quiet,
+                )  # fmt: skip
+                moves += int(moved)
+                if done < part.size:
+                    self._grow(self.sizes.size)
+        self._linearise()
+        return moves
+
     def move(self, items: IntArray, targets: IntArray) -> None:
         """Move items to clusters, -1 for none; totals follow, the value only when all are in."""
         if targets.size and int(targets.max()) >= self.sizes.size:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     State = DrawsState | SimilarityState
 
 _MAX_SWEEPS = 100
+_FEW = 32  # items up to which runs can afford to be more thorough
+_RELAXED = 6  # slopes tried to straighten a bent loss
 _LOOK = 20_000_000  # table entries read between looks at the clock
 MOVES = ("sweep", "merge", "rebuild", "split")
 
@@ -56,6 +58,8 @@ class Run:
     def go(self, moves: Sequence[str], patience: float) -> None:
         """From a partition, make the moves named until none helps or the time is up."""
         self.sweeps = "sweep" in moves
+        if self.sweeps and self.state.is_rough:
+            self.relax(1.0)
         self.settle()
         if "merge" in moves and self.merge():
             self.settle()
@@ -85,6 +89,33 @@ class Run:
                 if self.clock.is_up:
                     return
                 state.sweep(part, self.limit)
+
+    def relax(self, factor: float) -> bool:
+        """Follow the loss straightened in e, its slope drawn towards the true one; keep the best.
+
+        Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
+        though two would; with a fixed slope there is no bend to stick at.
+        """
+        state, before, saved = self.state, self.state.value, self.state.save()
+        items, slope = np.arange(state.labels.size), factor * state.slope_here()
+        least, best = before, saved[0]
+        for _ in range(_RELAXED):
+            for _ in range(_MAX_SWEEPS):
+                if self.clock.is_up or not state.sweep_straight(
+                    self.rng.permutation(items), slope, self.limit
+                ):
+                    break
+            slope = (slope + state.slope_here()) / 2
+            if state.value < least:
+                least, best = state.value, state.labels.copy()
+        changed = np.flatnonzero(state.labels != best)
+        state.move(changed, best[changed])
+        self.settle()
+        if state.value < before - 1e-11 * max(1.0, abs(before)):
+            self.keep()
+            return True
+        state.restore(saved)
+        return False
 
     def grow(self) -> None:
         """Allocate every item in random order, from nothing."""
@@ -131,24 +162,35 @@ class Run:
     def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
         """Rebuild or split clusters until ``patience`` times K attempts in a row failed.
 
-        A cluster of one is left alone: its item has just been where it is best.
+        Where there are many items a cluster of one is left alone: its item is where it is best.
         """
         state, failed = self.state, 0
+        patience *= 2 if state.labels.size <= _FEW else 1
         while True:
-            columns = self.rng.permutation(np.flatnonzero(state.sizes > 1))
+            if self.sweeps and state.is_rough and self.relax(float(self.rng.uniform(0.7, 1.4))):
+                failed = 0
+            columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
             if columns.size == 0:
                 return
             for column in columns:
                 if failed >= patience * columns.size or self.clock.is_up:
                     return
-                if state.sizes[column] > 1:
+                if state.sizes[column] > self._trivial:
                     kind = kinds[self.rng.integers(len(kinds))]
                     failed = 0 if self._shake_one(int(column), kind) else failed + 1
+
+    @property
+    def _trivial(self) -> int:
+        """The size of clusters not worth rebuilding."""
+        return 0 if self.state.labels.size <= _FEW else 1
 
     def _shake_one(self, column: int, kind: str) -> bool:
         state = self.state
         items = np.flatnonzero(state.labels == column)
         room = min(self.limit - state.n_clusters, int(np.count_nonzero(state.sizes == 0)) - 1)
         if kind == "rebuild" or items.size < 2 or room < 1:
-            return self.rebuild([column])
+            columns = [column]
+            if self.rng.random() < (0.5 if state.labels.size <= _FEW else 0.2):
+                columns.append(int(self.rng.choice(np.flatnonzero(state.sizes))))
+            return self.rebuild(columns)
         return self.rebuild([column], seeds=self.rng.choice(items, 2, replace=False))

@@ -48,7 +48,7 @@ class SimilarityProblem:
 
     def compress(self, labels: IntArray) -> NDArray[np.int64]:
         """The labels, as they are: items are not merged here."""
-        return np.asarray(labels, dtype=np.int64)
+        return np.array(labels, dtype=np.int64)
 
     expand = compress
 
@@ -157,6 +157,8 @@ class SimilarityState:
                 if done < part.size:
                     self._grow(self.sizes.size)
         self.refresh()
+
+    is_rough = False
 
     def _slopes(self) -> tuple[float, float]:
         """-∂/∂j and ∂/∂e of the loss here, by differences."""
