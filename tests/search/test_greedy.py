@@ -159,9 +159,7 @@ def test_items_with_the_same_columns_are_one_weighted_item():
     assert shared.n <= 12
     assert shared.weight.sum() == 36
     one = pt.estimate(many, loss="vi", rng=0)
-    assert_allclose(
-        one.expected_loss, pt.expected_loss(one.labels, many, loss="vi"), atol=1e-12
-    )
+    assert_allclose(one.expected_loss, pt.expected_loss(one.labels, many, loss="vi"), atol=1e-12)
     assert (np.ptp(canonical(one.labels).reshape(12, 3), axis=1) == 0).all()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from partita import validate
@@ -28,15 +28,16 @@ def for_clusters(
     warning.
     """
     validate.integer("n_clusters", n_clusters, least=1, most=n_items)
-    if not is_dataclass(loss) or "a" not in {field.name for field in fields(loss)}:
+    anything: Any = loss
+    if "a" not in getattr(type(loss), "__dataclass_fields__", {}):
         raise InvalidTypeError(
             "`n_clusters` needs a loss with a weight `a`, such as 'vi' or 'binder'; got "
             f"{name_of(loss)!r}."
         )
-    low, high, a = 0.0, 2.0, float(getattr(loss, "a"))  # noqa: B009
+    low, high, a = 0.0, 2.0, float(anything.a)
     best: Estimate | None = None
     for _ in range(_STEPS):
-        weighted: Any = replace(loss, a=a)
+        weighted: Any = replace(anything, a=a)
         found = run(weighted)
         if best is None or abs(found.n_clusters - n_clusters) < abs(best.n_clusters - n_clusters):
             best = found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,9 +22,14 @@ if TYPE_CHECKING:
 
     from partita.search._greedy_run import Clock
 
-    Matrix = NDArray[np.float64]
+    Matrix: TypeAlias = NDArray[np.float64]
 
 _ROUND = 1e-6  # a violation, or a distance from 0 and 1, that counts
+
+
+def _compiled() -> Any:
+    """The compiled moves; they know arrays, not types."""
+    return kernels.cliques
 
 
 def costs(matrix: Matrix, a: float) -> Matrix:
@@ -48,7 +53,7 @@ def components(d: Matrix) -> list[NDArray[np.int64]]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    n, labels = connected_components(csr_array(d < 0), directed=False)
+    n, labels = connected_components(csr_array((d < 0).astype(np.int8)), directed=False)
     order = np.argsort(labels, kind="stable")
     return np.split(order, np.cumsum(np.bincount(labels, minlength=n))[:-1])
 
@@ -84,7 +89,7 @@ class Program:
         for start in range(0, n, step):
             if time.monotonic() > deadline:
                 return []
-            kernels.cliques.violated(self.x, self.d, start, min(n, start + step), _ROUND, best, via)
+            _compiled().violated(self.x, self.d, start, min(n, start + step), _ROUND, best, via)
         rows, cols = np.nonzero(best)
         order = np.argsort(-best[rows, cols], kind="stable")[:most]
         return [(int(rows[a]), int(via[rows[a], cols[a]]), int(cols[a])) for a in order]
@@ -92,7 +97,9 @@ class Program:
     def add(self, triangles: list[tuple[int, int, int]]) -> None:
         """Add triangles as rows, and columns for the pairs that are new."""
         new: list[tuple[int, int]] = []
-        index, start, value = [], [], []
+        index: list[int] = []
+        start: list[int] = []
+        value: list[float] = []
         for i, j, k in triangles:
             start.append(len(index))
             for pair, sign in ((_pair(i, j), 1.0), (_pair(j, k), 1.0), (_pair(i, k), -1.0)):
@@ -131,13 +138,13 @@ class Program:
         """The lower bound that the multipliers prove, with the pairs fixed that are fixed."""
         out = np.empty_like(self.d)
         triangles = np.array(self.triangles, dtype=np.int64).reshape(-1, 3)
-        charged = kernels.cliques.reduced(self.d, triangles, self.y, out)
+        charged = _compiled().reduced(self.d, triangles, self.y, out)
         above = out[np.triu_indices_from(out, 1)]
-        total = float(np.minimum(above, 0.0).sum()) - charged
+        total = float(np.minimum(above, 0.0).sum()) - float(charged)
         for column, value in {**self.low, **self.high}.items():
             r = out[self.pairs[column]]
             total += r * value - min(r, 0.0)
-        return total
+        return float(total)
 
     def start(self, triangles: NDArray[np.int64], deadline: float) -> None:
         """Solve once with triangles that are known to matter."""
@@ -185,7 +192,7 @@ class Program:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
-        _, labels = connected_components(csr_array(self.x > 0.5), directed=False)
+        _, labels = connected_components(csr_array((self.x > 0.5).astype(np.int8)), directed=False)
         return np.asarray(labels, dtype=np.int64)
 
 
@@ -209,7 +216,7 @@ def _branch(program: Program, best: list[Any], tolerance: float, clock: Clock) -
     bound = program.cut(best[0] - tolerance, clock.deadline)
     if bound >= best[0] - tolerance or program.is_infeasible:
         return True
-    if clock.is_up:
+    if clock.is_up():
         return False
     labels = program.partition()
     value = joined(labels, program.d)
@@ -223,7 +230,7 @@ def _branch(program: Program, best: list[Any], tolerance: float, clock: Clock) -
         program.fix(column, side)
         program.solve(clock.deadline - time.monotonic())
         settled &= _branch(program, best, tolerance, clock)
-        if not settled and clock.is_up:
+        if not settled and clock.is_up():
             return False
     program.fix(column, None)
     return settled
@@ -243,7 +250,7 @@ def packed(
     for share in (0.5, 1.0):
         for start in range(0, len(pairs), size):
             if time.monotonic() < deadline:
-                found = kernels.cliques.pack(
+                found = _compiled().pack(
                     left, labels, pairs[start : start + size], share, triangles, y, found
                 )
     return triangles[:found], y[:found]
@@ -260,7 +267,7 @@ def _solver() -> Any:
         raise MissingDependencyError(
             "A proof by linear programming needs highspy; pip install 'partita[certify]'."
         ) from error
-    solver = highspy.Highs()
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("presolve", "off")
@@ -271,8 +278,8 @@ def _solver() -> Any:
 def value_of(d: Matrix, triangles: NDArray[np.int64], y: NDArray[np.float64]) -> float:
     """The lower bound that multipliers of triangles prove."""
     out = np.empty_like(d)
-    charged = kernels.cliques.reduced(d, triangles, y, out)
-    return float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum()) - charged
+    charged = _compiled().reduced(d, triangles, y, out)
+    return float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum() - charged)
 
 
 def lower_bound(

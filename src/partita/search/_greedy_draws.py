@@ -21,12 +21,17 @@ LANES = 8
 _CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
 
 
+def _compiled() -> Any:
+    """The compiled moves; they know arrays, not types."""
+    return kernels.greedy_draws
+
+
 def _zeros(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
     """Zeros whose rows start on cache lines."""
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, dtype=np.uint8)
     start = -raw.ctypes.data % 64
-    return raw[start : start + size].view(dtype).reshape(shape)
+    return np.asarray(raw[start : start + size].view(dtype).reshape(shape))
 
 
 def coefficients(combination: Combination) -> NDArray[np.float64]:
@@ -140,6 +145,8 @@ class DrawsState:
         self.totals, self.quiet = np.zeros(2), np.zeros(1, dtype=np.int64)
         self._own, self._trial = np.zeros(p.m), np.zeros(p.m)
         self._value = np.inf
+        self.counts: NDArray[Any] = np.zeros((0, 0))
+        self.sizes: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._grow(0)
 
     def _grow(self, n_columns: int) -> None:
@@ -153,7 +160,7 @@ class DrawsState:
             counts[:, : self.sizes.size], sizes[: self.sizes.size] = self.counts, self.sizes
         self.counts, self.sizes = counts, sizes
         self.table = _zeros((rows, width), np.float32)
-        kernels.greedy_draws.tabulate(self.counts, p.step, self.table)
+        _compiled().tabulate(self.counts, p.step, self.table)
         self._block, self._gains = np.zeros(width, dtype=np.float32), np.zeros(width)
 
     @property
@@ -173,14 +180,14 @@ class DrawsState:
         inside = self.labels >= 0
         self.sizes[:] = 0
         np.add.at(self.sizes, self.labels[inside], p.weight[inside])
-        kernels.greedy_draws.load(p.rows, p.weight, self.labels, self.counts)
-        kernels.greedy_draws.tabulate(self.counts, p.step, self.table)
+        _compiled().load(p.rows, p.weight, self.labels, self.counts)
+        _compiled().tabulate(self.counts, p.step, self.table)
         self.refresh()
 
     def refresh(self) -> None:
         """Recompute every total from the counts, and the linear form at this partition."""
         p = self.problem
-        kernels.greedy_draws.joint(self.counts, p.offsets, p.cell, self.j)
+        _compiled().joint(self.counts, p.offsets, p.cell, self.j)
         self.totals[0] = p.cell[self.sizes].sum()
         self._linearise()
 
@@ -188,11 +195,11 @@ class DrawsState:
         p = self.problem
         e = float(self.totals[0])
         if not p.is_linear:
-            self.slope = kernels.greedy_draws.linearise(
+            self.slope = _compiled().linearise(
                 p.t, p.p, self.j, e, p.num, p.den, p.w, p.total, self.alpha32, self.alpha
             )
         self.totals[1] = self.alpha @ self.j
-        self._value = kernels.greedy_draws.expected(p.t, p.p, self.j, e, p.num, p.den, p.w, p.total)
+        self._value = _compiled().expected(p.t, p.p, self.j, e, p.num, p.den, p.w, p.total)
 
     @property
     def is_complete(self) -> bool:
@@ -209,7 +216,7 @@ class DrawsState:
         """Table entries that a sweep over all items reads."""
         return self.problem.n * self.problem.m * self.sizes.size
 
-    def _items(self, items: IntArray) -> list[NDArray[np.int64]]:
+    def _items(self, items: IntArray) -> list[IntArray]:
         """The items in runs that a compiled call finishes quickly."""
         cost = self.problem.m * self.sizes.size
         size = max(1, _CALL // cost)
@@ -236,7 +243,7 @@ class DrawsState:
         for part in self._items(items):
             done = 0
             while done < part.size:
-                done = kernels.greedy_draws.allocate(
+                done = _compiled().allocate(
                     part, done, *self._tables(), self.alpha32, self.alpha, slope, limit,
                     self.totals, self._block, self._gains,
                 )  # fmt: skip
@@ -259,16 +266,16 @@ class DrawsState:
     def _sweep(self, items: IntArray, begin: int, limit: int) -> tuple[int, int]:
         p = self.problem
         if p.is_linear:
-            done, moved = kernels.greedy_draws.sweep_linear(
+            done, moved = _compiled().sweep_linear(
                 items, begin, *self._tables(), self.alpha32, self.alpha, p.bent_slope, p.curve,
                 p.bends, limit, self.totals, self._block, self._gains, self._own, self.quiet,
             )  # fmt: skip
-            self._value = kernels.greedy_draws.expected(
+            self._value = _compiled().expected(
                 p.t, p.p, self.j, self.totals[0], p.num, p.den, p.w, p.total
             )
             return int(done), int(moved)
         doubt = 2.0 if p.n_items <= 32 else 8 / p.n_items
-        done, moved, self.slope, self._value = kernels.greedy_draws.sweep_ratio(
+        done, moved, self.slope, self._value = _compiled().sweep_ratio(
             items, begin, *self._tables(), self.alpha32, self.alpha, self.slope, p.t, p.p, p.num,
             p.den, p.w, p.total, self.value, doubt, limit, self.totals, self._block, self._gains,
             self._own, self._trial, self.quiet,
@@ -284,7 +291,7 @@ class DrawsState:
         """∂/∂e of the loss at this partition."""
         p = self.problem
         return float(
-            kernels.greedy_draws.linearise(
+            _compiled().linearise(
                 p.t, p.p, self.j, self.totals[0], p.num, p.den, p.w, p.total,
                 self.alpha32.copy(), self._trial,
             )
@@ -297,7 +304,7 @@ class DrawsState:
         for part in self._items(items):
             done = 0
             while done < part.size:
-                done, moved = kernels.greedy_draws.sweep_linear(
+                done, moved = _compiled().sweep_linear(
                     part, done, *self._tables(), self.alpha32, self.alpha, slope, p.curve, False,
                     limit, self.totals, self._block, self._gains, self._own, self.quiet,
                 )  # fmt: skip
@@ -313,7 +320,7 @@ class DrawsState:
             self._grow(int(targets.max()))
         part = max(1, _CALL // (8 * self.problem.m))
         for a in range(0, items.size, part):
-            kernels.greedy_draws.move(
+            _compiled().move(
                 items[a : a + part], targets[a : a + part], *self._tables(), self.alpha, self.totals
             )
         if self.is_complete:
@@ -341,9 +348,7 @@ class DrawsState:
         size = max(1, _CALL // (8 * width * max(1, int(p.offsets[-1]) // p.m)))
         for m in range(0, p.m, size):
             end = min(m + size, p.m)
-            kernels.greedy_draws.merge_gains(
-                self.counts, p.offsets, m, end, self.alpha, p.cell, gains
-            )
+            _compiled().merge_gains(self.counts, p.offsets, m, end, self.alpha, p.cell, gains)
         active = np.flatnonzero(self.sizes)
         a, b = np.tril_indices(active.size, -1)
         pairs = np.stack([active[a], active[b]], axis=1)
@@ -356,8 +361,8 @@ class DrawsState:
 
     def _if_merged(self, a: int, b: int) -> float:
         p = self.problem
-        kernels.greedy_draws.merged(self.counts, p.offsets, a, b, p.cell, self._own)
+        _compiled().merged(self.counts, p.offsets, a, b, p.cell, self._own)
         s, u = self.sizes[a], self.sizes[b]
         e = self.totals[0] + p.cell[s + u] - p.cell[s] - p.cell[u]
         j = self.j + self._own
-        return float(kernels.greedy_draws.expected(p.t, p.p, j, e, p.num, p.den, p.w, p.total))
+        return float(_compiled().expected(p.t, p.p, j, e, p.num, p.den, p.w, p.total))

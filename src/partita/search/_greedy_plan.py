@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from partita.distributed import map_blocks
 from partita.partitions import canonical
 from partita.search import _greedy_starts as starting
 from partita.search._common import Candidate
+from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import on_draws, problem
 from partita.search._greedy_run import Clock, Run
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from partita.losses import RatioLoss
     from partita.search._greedy_problem import Problem
 
-    Labels = NDArray[np.int64]
+    Labels: TypeAlias = NDArray[np.int64]
 
 
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
@@ -32,12 +33,18 @@ _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds cluste
 class Settings(Protocol):
     """What a plan reads of a Greedy."""
 
-    n_runs: int | None
-    max_clusters: int | None
-    starts: tuple[Any, ...]
-    moves: tuple[str, ...]
-    patience: float
-    max_draws: int | None
+    @property
+    def n_runs(self) -> int | None: ...
+    @property
+    def max_clusters(self) -> int | None: ...
+    @property
+    def starts(self) -> tuple[Any, ...]: ...
+    @property
+    def moves(self) -> tuple[str, ...]: ...
+    @property
+    def patience(self) -> float: ...
+    @property
+    def max_draws(self) -> int | None: ...
 
 
 class Found(NamedTuple):
@@ -80,7 +87,10 @@ class Plan:
         first = tuple(m for m in moves if m in ("sweep", "merge")) if is_sized else moves
         self._runs(shared, [(name, labels, first or moves) for name, labels in starts])
         if is_sized:
-            self._runs(shared, [(f.start, f.labels, moves) for f in self._leaders(6 if self.is_rough else 3)])
+            self._runs(
+                shared,
+                [(f.start, f.labels, moves) for f in self._leaders(6 if self.is_rough else 3)],
+            )
         yield from self._polished(shared)
 
     def _leaders(self, n: int) -> list[Found]:
@@ -103,7 +113,7 @@ class Plan:
 
     def _polished(self, shared: Problem) -> Iterator[Candidate]:
         """Polish on all draws and single items what was found on fewer draws, merged items."""
-        is_whole = not self.on_draws or (
+        is_whole = not isinstance(shared, DrawsProblem) or (
             shared.m == self.evidence.distinct.n_draws and shared.n == shared.n_items
         )
         if is_whole:
@@ -112,7 +122,7 @@ class Plan:
             return
         leaders = self._leaders(3 if self.is_rough else 2)
         room = validate.free_memory() // 2
-        if self.clock.is_up or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
+        if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info={"start": leaders[0].start})
             return
         moves = self.settings.moves
@@ -136,7 +146,7 @@ class Plan:
 
         def work(a: int) -> Found | None:
             name, labels, moves = tasks[a]
-            if self.clock.is_up and (a or self.found):
+            if self.clock.is_up() and (a or self.found):
                 return None
             run = Run(shared.state(), seeds[a], self.limit, self.clock)
             try:
@@ -166,7 +176,7 @@ class Plan:
         kinds: list[list[tuple[str, Labels | None]]] = []
         for kind, child in zip(self.settings.starts, self.rng.spawn(len(counts)), strict=True):
             wanted = counts[len(kinds)]
-            kinds.append([] if kinds and self.clock.is_up else self._of_kind(kind, wanted, child))
+            kinds.append([] if kinds and self.clock.is_up() else self._of_kind(kind, wanted, child))
         if not any(kinds):
             kinds = [[("sequential", None)] * (n_runs or 1)]
         if n_runs is None:
@@ -207,16 +217,22 @@ class Plan:
             return [(type(kind).__name__, labels) for labels in found]
         if kind == "sequential":
             return [(kind, None)] * wanted
-        made: list[Labels] = {
-            "random": lambda: [starting.random_labels(n, self.limit, rng) for _ in range(wanted)],
-            "draws": lambda: starting.from_draws(self.loss, self.evidence, wanted),
-            "average": lambda: starting.from_linkage(self.loss, self.evidence, kind, wanted),
-            "complete": lambda: starting.from_linkage(self.loss, self.evidence, kind, wanted),
-            "losses": lambda: starting.from_losses(self.loss, self.evidence, rng, self.clock),
-            "one": lambda: [np.zeros(n, dtype=np.int64)],
-            "singletons": lambda: [np.arange(n)],
-        }[kind]()
+        made = self._made(kind, wanted, rng)
         return [(kind, labels) for labels in made]
+
+    def _made(self, kind: str, wanted: int, rng: np.random.Generator) -> list[Labels]:
+        n = self.evidence.n_items
+        if kind == "random":
+            return [starting.random_labels(n, self.limit, rng) for _ in range(wanted)]
+        if kind == "draws":
+            return starting.from_draws(self.loss, self.evidence, wanted)
+        if kind == "losses":
+            return starting.from_losses(self.loss, self.evidence, rng, self.clock)
+        if kind == "one":
+            return [np.zeros(n, dtype=np.int64)]
+        if kind == "singletons":
+            return [np.arange(n)]
+        return starting.from_linkage(self.loss, self.evidence, kind, wanted)
 
 
 def _start(run: Run, shared: Problem, labels: Labels | None) -> None:

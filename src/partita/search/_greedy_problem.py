@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from partita.draws import Draws
 from partita.errors import InvalidTypeError
 from partita.losses import RatioLoss, name_of
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_similarity import SimilarityProblem
 
 if TYPE_CHECKING:
-    from partita.draws import Draws
     from partita.evidence import Evidence
     from partita.losses import Loss
 
-    Problem = DrawsProblem | SimilarityProblem
+    Problem: TypeAlias = DrawsProblem | SimilarityProblem
 
 _DENSE_ITEMS = 5_000  # beyond this many, Binder's loss goes through the draws, if there are any
 
@@ -56,5 +56,4 @@ def resampled(draws: Draws, size: int) -> Draws:
     edges = np.cumsum(draws.probabilities)
     at = np.searchsorted(edges, (np.arange(size) + 0.5) / size * edges[-1])
     picked, weights = np.unique(np.minimum(at, draws.n_draws - 1), return_counts=True)
-    kept: Any = type(draws)(draws.labels[picked], weights=weights.astype(np.float64))
-    return kept
+    return Draws(draws.labels[picked], weights=weights.astype(np.float64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from partita.search._greedy_draws import DrawsState
     from partita.search._greedy_similarity import SimilarityState
 
-    State = DrawsState | SimilarityState
+    State: TypeAlias = DrawsState | SimilarityState
 
 _MAX_SWEEPS = 100
 _FEW = 32  # items up to which runs can afford to be more thorough
@@ -35,7 +35,6 @@ class Clock:
         """Make every run that looks at this clock end."""
         self.was_stopped = True
 
-    @property
     def is_up(self) -> bool:
         """Whether the time is over."""
         return self.was_stopped or time.monotonic() >= self.deadline
@@ -83,10 +82,10 @@ class Run:
         items = np.arange(state.labels.size) if items is None else items
         state.quiet[0] = 0
         for _ in range(max_sweeps):
-            if state.quiet[0] >= items.size or self.clock.is_up:
+            if state.quiet[0] >= items.size or self.clock.is_up():
                 return
             for part in np.array_split(self.rng.permutation(items), 1 + state.sweep_cost // _LOOK):
-                if self.clock.is_up:
+                if self.clock.is_up():
                     return
                 state.sweep(part, self.limit)
 
@@ -96,12 +95,13 @@ class Run:
         Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
         though two would; with a fixed slope there is no bend to stick at.
         """
-        state, before, saved = self.state, self.state.value, self.state.save()
+        state: Any = self.state
+        before, saved = state.value, state.save()
         items, slope = np.arange(state.labels.size), factor * state.slope_here()
         least, best = before, saved[0]
         for _ in range(_RELAXED):
             for _ in range(_MAX_SWEEPS):
-                if self.clock.is_up or not state.sweep_straight(
+                if self.clock.is_up() or not state.sweep_straight(
                     self.rng.permutation(items), slope, self.limit
                 ):
                     break
@@ -148,7 +148,7 @@ class Run:
     def merge(self) -> bool:
         """Merge the pair of clusters that gains most, again and again; return whether any did."""
         state, any_merged = self.state, False
-        while state.n_clusters > 1 and not self.clock.is_up:
+        while state.n_clusters > 1 and not self.clock.is_up():
             pairs, values = state.merge_values()
             best = int(np.argmin(values))
             if values[best] >= state.value - 1e-11 * max(1.0, abs(state.value)):
@@ -173,10 +173,10 @@ class Run:
             if columns.size == 0:
                 return
             for column in columns:
-                if failed >= patience * columns.size or self.clock.is_up:
+                if failed >= patience * columns.size or self.clock.is_up():
                     return
                 if state.sizes[column] > self._trivial:
-                    kind = kinds[self.rng.integers(len(kinds))]
+                    kind = kinds[int(self.rng.integers(len(kinds)))]
                     failed = 0 if self._shake_one(int(column), kind) else failed + 1
 
     @property

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _CALL = 20_000_000
 
 
+def _compiled() -> Any:
+    """The compiled moves; they know arrays, not types."""
+    return kernels.greedy_similarity
+
+
 class SimilarityProblem:
     """What all runs on the same similarity share: the matrix, t, and the shape of h = cell(x)/x.
 
@@ -55,7 +60,7 @@ class SimilarityProblem:
 
 def _shape(loss: RatioLoss, n: int) -> tuple[int, NDArray[np.float64]]:
     """Find out whether h(x) = cell(x)/x is affine, a logarithm, or needs a grid."""
-    kinds = kernels.greedy_similarity
+    kinds = _compiled()
     x = np.linspace(1.0, max(n, 2), 257)
     y = np.asarray(loss.cell(x), dtype=np.float64) / x
     for shape, base in ((kinds.AFFINE, x), (kinds.LOG, np.log2(x))):
@@ -106,9 +111,7 @@ class SimilarityState:
 
     def _loss(self, e: float, j: float) -> float:
         p = self.problem
-        return float(
-            kernels.greedy_similarity.loss(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n))
-        )
+        return float(_compiled().loss(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n)))
 
     def load(self, labels: IntArray) -> None:
         """Start from labels 0 .. K - 1; -1 is in no cluster."""
@@ -116,23 +119,21 @@ class SimilarityState:
         n_clusters = int(labels.max()) + 1
         if n_clusters >= self.sizes.size:
             self._grow(n_clusters)
-        kernels.greedy_similarity.load(
-            self.problem.matrix, self.labels, self.sums, self.own, self.sizes
-        )
+        _compiled().load(self.problem.matrix, self.labels, self.sums, self.own, self.sizes)
         self.refresh()
 
     def refresh(self) -> None:
         """Recompute the totals from the sums."""
         p = self.problem
         self.totals[0] = p.cell[self.sizes].sum()
-        self.totals[1] = kernels.greedy_similarity.joint(self.labels, self.own, p.shape, p.grid)
+        self.totals[1] = _compiled().joint(self.labels, self.own, p.shape, p.grid)
 
     @property
     def sweep_cost(self) -> int:
         """Entries that a sweep over all items reads."""
         return self.problem.n * (self.problem.n + self.sizes.size)
 
-    def _items(self, items: IntArray) -> list[NDArray[np.int64]]:
+    def _items(self, items: IntArray) -> list[IntArray]:
         """The items in runs that a compiled call finishes quickly."""
         size = max(1, _CALL // (4 * self.problem.n + self.sizes.size))
         return [items[i : i + size] for i in range(0, items.size, size)]
@@ -150,7 +151,7 @@ class SimilarityState:
         for part in self._items(items):
             done = 0
             while done < part.size:
-                done = kernels.greedy_similarity.allocate(
+                done = _compiled().allocate(
                     part, done, *self._tables(), alpha, slope, limit, self.totals, self._gains,
                     self._logs,
                 )  # fmt: skip
@@ -173,7 +174,7 @@ class SimilarityState:
         for part in self._items(items):
             done = 0
             while done < part.size:
-                done, moved = kernels.greedy_similarity.sweep(
+                done, moved = _compiled().sweep(
                     part, done, *self._tables(), p.t, p.num, p.den, limit, self.totals,
                     self._gains, self._logs, self.quiet,
                 )  # fmt: skip
@@ -189,9 +190,7 @@ class SimilarityState:
         p = self.problem
         if self.is_complete and p.den[[1, 2, 4, 5]].any():
             self._linear = self._slopes()
-        kernels.greedy_similarity.move(
-            items, targets, p.matrix, self.labels, self.sums, self.own, self.sizes
-        )
+        _compiled().move(items, targets, p.matrix, self.labels, self.sums, self.own, self.sizes)
         if self.is_complete:
             self.refresh()
 
@@ -208,9 +207,7 @@ class SimilarityState:
         """The loss after merging each pair of clusters: (pairs, 2) columns and their values."""
         p = self.problem
         gains = np.empty((self.sizes.size, self.sizes.size))
-        kernels.greedy_similarity.merged(
-            self.labels, self.sums, self.own, self.sizes, p.shape, p.grid, gains
-        )
+        _compiled().merged(self.labels, self.sums, self.own, self.sizes, p.shape, p.grid, gains)
         active = np.flatnonzero(self.sizes)
         a, b = np.tril_indices(active.size, -1)
         pairs = np.stack([active[a], active[b]], axis=1)
@@ -218,7 +215,5 @@ class SimilarityState:
         e = self.totals[0] + p.cell[s + u] - p.cell[s] - p.cell[u]
         j = self.totals[1] + gains[pairs[:, 0], pairs[:, 1]]
         values = np.empty(len(pairs))
-        kernels.greedy_similarity.losses(
-            p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n), values
-        )
+        _compiled().losses(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n), values)
         return pairs, values

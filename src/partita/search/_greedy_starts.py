@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.evidence import Evidence
-    from partita.typing import IntArray
 
-    Labels = NDArray[np.int64]
+    Labels: TypeAlias = NDArray[np.int64]
 
 KINDS = ("sequential", "random", "draws", "average", "complete", "losses", "one", "singletons")
 _SCORED = 100  # draws scored against as many to find the best
@@ -84,7 +83,7 @@ def from_search(
     return [canonical(offered[i].labels) for i in best]
 
 
-def random_labels(n_items: int, limit: int, rng: np.random.Generator) -> IntArray:
+def random_labels(n_items: int, limit: int, rng: np.random.Generator) -> Labels:
     """Return a random partition into a random number of clusters."""
     most = max(1, min(limit, int(np.ceil(2 * np.sqrt(n_items)))))
     return canonical(rng.integers(0, rng.integers(1, most + 1), n_items))

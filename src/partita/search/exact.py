@@ -93,16 +93,18 @@ def _all(n: int, limit: int) -> Iterator[NDArray[np.int64]]:
 def _visit(evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock) -> Candidate:
     """Visit every partition, from all items together."""
     shared = problem(loss, evidence, merge=False)
-    state, n = shared.state(), evidence.n_items
+    n = evidence.n_items
+    state: Any = shared.state()
     labels, highest = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     state.load(labels)
     best, best_labels = np.array([state.value]), labels.copy()
     tail: tuple[Any, ...] = (best, best_labels)
+    compiled: Any = kernels.exact
     if isinstance(shared, SimilarityProblem):
         head: tuple[Any, ...] = (
             shared.matrix, shared.cell, shared.shape, shared.grid, shared.t, shared.num, shared.den,
         )  # fmt: skip
-        search, steps = kernels.exact.search_similarity, 20_000
+        search, steps = compiled.search_similarity, 20_000
     else:
         counts = np.zeros((int(shared.offsets[-1]), n), dtype=np.uint16)
         kernels.greedy_draws.load(shared.rows, shared.weight, labels, counts)
@@ -111,9 +113,9 @@ def _visit(evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock) -> Can
             shared.rows, shared.cell, counts, sizes, state.j, shared.t, shared.p, shared.num,
             shared.den,
         )  # fmt: skip
-        search, steps = kernels.exact.search_draws, max(1, 2_000_000 // shared.m)
+        search, steps = compiled.search_draws, max(1, 2_000_000 // shared.m)
     more = True
-    while more and not clock.is_up:
+    while more and not clock.is_up():
         more = search(labels, highest, *head, limit, steps, *tail)
     return Candidate(best_labels, info={"is_optimal": not more})
 
