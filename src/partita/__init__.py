@@ -18,6 +18,7 @@ from partita._version import __version__
 
 if TYPE_CHECKING:
     from partita import datasets, errors, losses, nmf, search
+    from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
         adjusted_rand_index,
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from partita.similarity import Similarity, posterior_similarity
 
 _WHERE = {
+    "Certificate": "certificates",
     "Comparison": "comparison",
     "Draws": "draws",
     "Estimate": "estimation",
     "Factorization": "nmf",
     "Similarity": "similarity",
     "adjusted_rand_index": "comparison",
+    "certify": "certificates",
     "compare": "comparison",
     "estimate": "estimation",
     "expected_loss": "estimation",
@@ -49,6 +52,7 @@ _WHERE = {
 _ROOMS = ("datasets", "errors", "losses", "nmf", "search")
 
 __all__ = [
+    "Certificate",
     "Comparison",
     "Draws",
     "Estimate",
@@ -56,6 +60,7 @@ __all__ = [
     "Similarity",
     "__version__",
     "adjusted_rand_index",
+    "certify",
     "compare",
     "datasets",
     "errors",

@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from partita.kernels import (
+        cliques,
         contingency,
+        exact,
+        greedy_draws,
+        greedy_similarity,
         labels,
         nmf_hals,
         nmf_newton,
@@ -25,7 +29,19 @@ if TYPE_CHECKING:
         tree,
     )
 
-__all__ = ["contingency", "labels", "nmf_hals", "nmf_newton", "nmf_symmetric", "similarity", "tree"]
+__all__ = [
+    "cliques",
+    "contingency",
+    "exact",
+    "greedy_draws",
+    "greedy_similarity",
+    "labels",
+    "nmf_hals",
+    "nmf_newton",
+    "nmf_symmetric",
+    "similarity",
+    "tree",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
