@@ -46,7 +46,7 @@ def from_linkage(loss: RatioLoss, evidence: Evidence, method: str, n: int) -> li
     if loss.needs == "draws" and evidence.distinct.n_draws > _SCORED:
         part = Some(draws=resampled(evidence.distinct, _SCORED))
     values = loss.expected_along(tree, part)
-    return [tree.cut(int(k) + 1) for k in np.argsort(values, kind="stable")[:n]]
+    return [canonical(tree.cut(int(k) + 1)) for k in np.argsort(values, kind="stable")[:n]]
 
 
 def from_losses(

@@ -68,7 +68,7 @@ def _fit(matrix: Any, rank: int, seed: int) -> Any:
         raise MissingDependencyError(
             "`search` 'spectral' needs scikit-learn; pip install scikit-learn."
         ) from error
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     solver = "arpack" if rank < matrix.shape[0] - 1 else "lobpcg"
     model = SpectralClustering(rank, affinity="precomputed", random_state=seed, eigen_solver=solver)
