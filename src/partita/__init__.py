@@ -25,19 +25,25 @@ if TYPE_CHECKING:
         rand_index,
         variation_of_information,
     )
+    from partita.diagnostics import Diagnosis, diagnose
     from partita.draws import Draws, read_draws
     from partita.estimation import Estimate, estimate, expected_loss
     from partita.nmf import Factorization, factorize
     from partita.similarity import Similarity, posterior_similarity
+    from partita.uncertainty import CredibleBall, credible_ball
 
 _WHERE = {
     "Comparison": "comparison",
+    "CredibleBall": "uncertainty",
+    "Diagnosis": "diagnostics",
     "Draws": "draws",
     "Estimate": "estimation",
     "Factorization": "nmf",
     "Similarity": "similarity",
     "adjusted_rand_index": "comparison",
     "compare": "comparison",
+    "credible_ball": "uncertainty",
+    "diagnose": "diagnostics",
     "estimate": "estimation",
     "expected_loss": "estimation",
     "factorize": "nmf",
@@ -50,6 +56,8 @@ _ROOMS = ("datasets", "errors", "losses", "nmf", "search")
 
 __all__ = [
     "Comparison",
+    "CredibleBall",
+    "Diagnosis",
     "Draws",
     "Estimate",
     "Factorization",
@@ -57,7 +65,9 @@ __all__ = [
     "__version__",
     "adjusted_rand_index",
     "compare",
+    "credible_ball",
     "datasets",
+    "diagnose",
     "errors",
     "estimate",
     "expected_loss",

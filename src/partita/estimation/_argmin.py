@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,8 @@ import numpy as np
 
 from partita import losses, validate
 from partita import search as searches
-from partita.errors import InvalidTypeError, InvalidValueError
+from partita.diagnostics import disagreement
+from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
 from partita.evidence import Evidence, as_evidence, can_serve
 from partita.losses import VI, Loss, VILowerBound
@@ -70,6 +72,8 @@ def estimate(
     """
     n_jobs = validate.n_jobs(n_jobs)
     evidence = as_evidence(data, n_jobs=n_jobs)
+    if data is not evidence:
+        warn_of_disagreement(evidence)
     if method is not None:
         if loss is not None or search != "auto":
             raise InvalidValueError(
@@ -93,6 +97,13 @@ def estimate(
         if _better(winner.loss, best.loss):
             best = winner
     return _finish(best, chosen, evidence, seed, n_jobs)
+
+
+def warn_of_disagreement(evidence: Evidence, *, stacklevel: int = 3) -> None:
+    """Warn once, before an answer, if the draws come in chains that contradict each other."""
+    if evidence.has_draws and (found := disagreement(evidence.draws)):
+        text = f"{found[0].upper()}{found[1:]} See partita.diagnose(draws)."
+        warnings.warn(text, PartitaWarning, stacklevel=stacklevel)
 
 
 def expected_loss(
