@@ -16,16 +16,28 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from partita.kernels import (
+        alignment,
         contingency,
         labels,
         nmf_hals,
         nmf_newton,
         nmf_symmetric,
         similarity,
+        subpartition,
         tree,
     )
 
-__all__ = ["contingency", "labels", "nmf_hals", "nmf_newton", "nmf_symmetric", "similarity", "tree"]
+__all__ = [
+    "alignment",
+    "contingency",
+    "labels",
+    "nmf_hals",
+    "nmf_newton",
+    "nmf_symmetric",
+    "similarity",
+    "subpartition",
+    "tree",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
