@@ -33,6 +33,7 @@ class LossError:
 
     Parameters
     ----------
+    loss : Loss
     value, error : float
         The expected loss and its Monte Carlo standard error.
     ess : float
@@ -44,6 +45,7 @@ class LossError:
         the same draws, so the error of the difference is often the smaller one.
     """
 
+    loss: Loss
     value: float
     error: float
     ess: float
@@ -57,7 +59,8 @@ class LossError:
         return self.difference > 2 * self.difference_error
 
     def __repr__(self) -> str:
-        text = f"LossError({self.value:.6g} ± {self.error:.2g}, ess {self.ess:.0f}"
+        name = losses.name_of(self.loss)
+        text = f"LossError({name} {self.value:.6g} ± {self.error:.2g}, ess {self.ess:.0f}"
         if self.rival is None:
             return text + ")"
         return text + f"; runner-up {self.difference:+.3g} ± {self.difference_error:.2g})"
@@ -112,9 +115,9 @@ def loss_error(
     far = losses.distances(chosen, pair, given, n_jobs=n_jobs)
     value, error, ess = monte_carlo_error(far[0], given)
     if other is None:
-        return LossError(value, error, ess, None, np.nan, np.nan)
+        return LossError(chosen, value, error, ess, None, np.nan, np.nan)
     difference, difference_error, _ = monte_carlo_error(far[1] - far[0], given)
-    return LossError(value, error, ess, other, difference, difference_error)
+    return LossError(chosen, value, error, ess, other, difference, difference_error)
 
 
 def _own_loss(estimate: Any, loss: Any) -> Loss:
