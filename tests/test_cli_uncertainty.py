@@ -117,7 +117,7 @@ def test_diagnose_says_it_plainly(capsys, csv):
     code, out, err = run(capsys, "diagnose", csv, "--chains", 2)
     assert (code, err) == (0, "")
     assert out.startswith("Nothing speaks against these draws.")
-    assert "vi to the estimate" in out
+    assert "vi to a central draw" in out
     _, out, _ = run(capsys, "diagnose", csv, "--chains", 2, "--burn", 50, "--thin", 2, "--trace")
     assert len(out.splitlines()) == 2 + 150
     code, _, err = run(capsys, "diagnose", csv, "--chains", 3)
@@ -140,7 +140,7 @@ def test_diagnose_stuck_chains_as_json_and_csv(capsys, tmp_path):
         "ess": 0,
     }
     _, out, _ = run(capsys, "diagnose", tmp_path / "stuck.npz", "--format", "csv", "--pairs", 1)
-    assert pd.read_csv(io.StringIO(out))["quantity"].tolist()[:2] == ["K", "vi to the estimate"]
+    assert pd.read_csv(io.StringIO(out))["quantity"].tolist()[:2] == ["K", "vi to a central draw"]
 
 
 def test_estimate_warns_on_stderr(capsys, tmp_path):

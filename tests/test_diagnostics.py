@@ -215,6 +215,22 @@ def test_monte_carlo_error_of_a_mean(draws):
     assert np.isnan(monte_carlo_error([1.0], pt.Draws([[0, 1]]))[1])
 
 
+def test_of_very_many_items_some_stand_for_all(draws, monkeypatch):
+    from partita.diagnostics import _gap, _verdict
+
+    monkeypatch.setattr(_gap, "MOST_ITEMS", 20)
+    monkeypatch.setattr(_verdict, "MOST_ITEMS", 20)
+    found = pt.diagnose(pt.Draws(draws.labels, chains=np.arange(400) % 2))
+    items = np.linspace(0, 59, 20).round().astype(int)
+    each = [naive.similarity(draws.labels[c::2][:, items]) for c in range(2)]
+    gaps = np.abs(each[0] - each[1])
+    assert_allclose(found.gap.difference, gaps.max(), atol=1e-12)
+    assert set(found.gap.items) <= set(items.tolist())
+    i, j = (items.tolist().index(item) for item in found.gap.items)
+    assert_allclose(gaps[i, j], gaps.max(), atol=1e-12)
+    assert "of 60 items, the pairs of 20 were compared." in found.notes
+
+
 def test_threads_change_nothing(draws):
     chained = pt.Draws(draws.labels, chains=np.arange(400) % 2)
     one, two = (pt.diagnose(chained, n_jobs=j) for j in (1, 2))

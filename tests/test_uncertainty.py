@@ -274,6 +274,16 @@ def test_stability_of_labels_of_a_similarity_loss_and_of_too_few(draws):
     assert pt.stability([0, 0], apart, search="draws")["n_draws"].tolist() == [1, 1, 1, 1]
 
 
+def test_as_many_clusters_as_items(draws):
+    apart = pt.item_uncertainty(np.arange(60), draws)
+    assert apart["own_similarity"].isna().all()
+    psm = naive.similarity(draws.labels) - 2 * np.eye(60)
+    assert_allclose(apart["runner_up_similarity"], psm.max(axis=1), atol=1e-12)
+    clusters = pt.cluster_uncertainty(np.arange(60), draws)
+    assert_allclose(clusters["separation"], 1 - psm.max(axis=1), atol=1e-12)
+    assert clusters["exemplar"].tolist() == list(range(60))
+
+
 def test_threads_change_nothing(draws, best):
     for verb in (pt.item_uncertainty, pt.cluster_uncertainty, pt.stability):
         one, two = (verb(best, draws, n_jobs=j) for j in (1, 2))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import losses, validate
-from partita.diagnostics._gap import Gap, scan_pairs
+from partita.diagnostics._gap import Gap, scan_pairs, spread
 from partita.diagnostics._traces import Chains
 from partita.diagnostics._verdict import judge
 from partita.draws import Draws, as_draws
@@ -103,7 +103,7 @@ def diagnose(
     draws : Draws or anything that can become one
         With ``chains``, if there are several.
     labels : array-like of shape (n,) or Estimate, optional
-        What the loss is taken to; the best of some draws if None.
+        What the loss is taken to; if None, a central draw, the best of some.
     loss : str or Loss
         Any that compares two partitions draw by draw.
     n_pairs : int
@@ -136,9 +136,10 @@ def diagnose(
     center = _center(labels, chains.draws, chosen, n_jobs)
     scan = scan_pairs(chains, n_pairs=validate.integer("n_pairs", n_pairs, least=0), n_jobs=n_jobs)
     far = losses.distances(chosen, center[None, :], chains.draws, n_jobs=n_jobs)[0]
+    center_name = "a central draw" if labels is None else "the estimate"
     rows: dict[str, Any] = {
         "K": chains.draws.n_clusters,
-        f"{losses.name_of(chosen)} to the estimate": far,
+        f"{losses.name_of(chosen)} to {center_name}": far,
     }
     rows |= {f"trace {name}": trace for name, trace in chains.draws.traces.items()}
     for pair in scan.doubtful:
@@ -163,15 +164,10 @@ def _center(labels: Any, draws: Draws, loss: Loss, n_jobs: int) -> NDArray[np.in
     if labels is not None:
         found = getattr(labels, "labels", labels)
         return canonical(validate.labels("labels", found, n_items=draws.n_items))
-    offered = draws.labels[_spread(draws.n_draws, _CANDIDATES)]
-    scored = draws.take(_spread(draws.n_draws, _SCORED_ON))
+    offered = draws.labels[spread(draws.n_draws, _CANDIDATES)]
+    scored = draws.take(spread(draws.n_draws, _SCORED_ON))
     far = losses.distances(loss, offered, scored, n_jobs=n_jobs)
     return canonical(offered[int((far @ scored.probabilities).argmin())])
-
-
-def _spread(total: int, most: int) -> NDArray[np.int64]:
-    """At most ``most`` positions, evenly spaced."""
-    return np.unique(np.linspace(0, total - 1, min(total, most)).round().astype(np.int64))
 
 
 def _together(pair: NDArray[np.int64], draws: Draws) -> NDArray[np.float64]:
@@ -210,8 +206,8 @@ def disagreement(draws: Draws) -> str | None:
     chains = Chains.of(draws)
     if chains.n_chains < 2 or chains.shortest < 10:
         return None
-    kept = np.concatenate([m[_spread(m.size, _SCORED_ON)] for m in chains.members])
-    items = _spread(draws.n_items, 300)
+    kept = np.concatenate([m[spread(m.size, _SCORED_ON)] for m in chains.members])
+    items = spread(draws.n_items, 300)
     few = chains.draws.take(np.sort(kept))
     part = Draws(
         few.labels[:, items],

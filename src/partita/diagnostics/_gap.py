@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from partita.diagnostics._traces import Chains
 
+MOST_ITEMS = 5_000  # items whose pairs are all looked at
 _WORK = 400_000_000  # pairs of labels compared in some fifty milliseconds
+_CELLS = 10_000_000  # similarities held at a time
 
 
 @dataclass(frozen=True)
@@ -56,23 +58,27 @@ class PairScan:
 
 
 def scan_pairs(chains: Chains, *, n_pairs: int, n_jobs: int = 1) -> PairScan:
-    """Compare the chains' similarity matrices, a block of rows at a time."""
+    """Compare the chains' similarity matrices, a block of rows at a time.
+
+    Of very many items, some that are evenly spaced stand for all.
+    """
     parts = chains.parts()
     names = [name for name, _ in parts]
     operators = [Similarity.from_draws(part) for _, part in parts]
     weights = chains.shares(parts)
-    n = chains.draws.n_items
-    rows = blocks(n, max(1, _WORK // (n * chains.draws.n_draws)))
+    items = spread(chains.draws.n_items, MOST_ITEMS)
+    n = items.size
+    rows = blocks(n, min(_WORK // (n * chains.draws.n_draws), _CELLS // (n * len(parts))))
 
     def work(part: slice) -> tuple[tuple[float, int, int], NDArray[np.float64], NDArray[np.int64]]:
-        each = np.stack([operator.block(part, slice(None)) for operator in operators])
-        spread = each.max(axis=0) - each.min(axis=0)
-        i, j = np.unravel_index(int(spread.argmax()), spread.shape)
+        each = np.stack([operator.block(items[part], items) for operator in operators])
+        gaps = each.max(axis=0) - each.min(axis=0)
+        i, j = np.unravel_index(int(gaps.argmax()), gaps.shape)
         pooled = np.tensordot(weights, each, 1)
         doubt = pooled * (1 - pooled)
         partner = doubt.argmax(axis=1)
         most = doubt[np.arange(partner.size), partner]
-        return (float(spread[i, j]), int(i) + part.start, int(j)), most, partner
+        return (float(gaps[i, j]), int(items[part][i]), int(items[j])), most, partner
 
     done = list(map_blocks(work, rows, n_jobs=n_jobs, label="pairs of items"))
     _, i, j = max((found for found, _, _ in done), key=lambda found: found[0])
@@ -87,7 +93,12 @@ def scan_pairs(chains: Chains, *, n_pairs: int, n_jobs: int = 1) -> PairScan:
         between=(names[a], names[b]),
         similarities=(float(each[a]), float(each[b])),
     )
-    return PairScan(gap, _disjoint(doubt, partner, n_pairs))
+    return PairScan(gap, items[_disjoint(doubt, partner, n_pairs)])
+
+
+def spread(total: int, most: int) -> NDArray[np.int64]:
+    """At most ``most`` of ``range(total)``, evenly spaced."""
+    return np.unique(np.linspace(0, total - 1, min(total, most)).round().astype(np.int64))
 
 
 def _disjoint(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partita import validate
+from partita.diagnostics._gap import MOST_ITEMS
 from partita.diagnostics._scalar import LEAST_DRAWS, ess_mean
 from partita.draws import Draws
 
@@ -139,6 +140,9 @@ def _notes(chains: Chains) -> list[str]:
             f"the chains have {chains.shortest} to {longest} draws; R-hat and effective sizes use "
             f"the last {chains.shortest} of each."
         )
+    n = chains.draws.n_items
+    if n > MOST_ITEMS:
+        notes.append(f"of {n:,} items, the pairs of {MOST_ITEMS:,} were compared.")
     if chains.is_weighted:
         notes.append(
             "the draws are weighted: no R-hat, and effective sizes are Kish's, (Σw)²/Σw², which "

@@ -61,6 +61,12 @@ def estimate(
     -------
     Estimate
 
+    Warns
+    -----
+    PartitaWarning
+        If the draws come in two or more chains that contradict each other; see
+        :func:`partita.diagnose`.
+
     Examples
     --------
     >>> draws = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]

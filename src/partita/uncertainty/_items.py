@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+_SUMS = 20_000_000  # sums over clusters of draws held at a time
 _WORK = 5_000_000  # labels looked at in some thirty milliseconds
 
 
@@ -77,7 +78,10 @@ def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd
 def mean_similarity(labels: NDArray[np.int64], draws: Draws) -> NDArray[np.float64]:
     """Return the (n, K) mean similarity of items to the others of each cluster; nan to nobody."""
     x = one_hot(labels)
-    sums = np.asarray(Similarity.from_draws(draws) @ x, dtype=np.float64)
+    operator = Similarity.from_draws(draws)
+    sums = np.empty_like(x)
+    for some in blocks(x.shape[1], _SUMS // int(draws.n_clusters.sum())):
+        sums[:, some] = operator @ x[:, some]
     others = x.sum(axis=0) - x
     means = np.where(others > 0, (sums - x) / np.maximum(others, 1.0), np.nan)
     return np.clip(means, 0.0, 1.0)
