@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from partita.typing import Seed
 
 _RIVALS = 200  # draws tried as a runner-up
+_STEPS = 20  # steps of an estimate's path tried, by their own loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +133,9 @@ def _runner_up(
     estimate: Any, labels: NDArray[np.int64], draws: Draws, loss: Loss, n_jobs: int
 ) -> NDArray[np.int64] | None:
     """The best partition that is not ``labels``, of the estimate's path or of some draws."""
-    offered = [step.labels for step in getattr(estimate, "path", ()) if step.labels is not None]
+    steps = [step for step in getattr(estimate, "path", ()) if step.labels is not None]
+    steps.sort(key=lambda step: step.expected_loss)
+    offered = [step.labels for step in steps[:_STEPS]]
     if not offered:
         distinct = draws.unique().labels
         spread = np.linspace(0, len(distinct) - 1, min(len(distinct), _RIVALS)).round().astype(int)
