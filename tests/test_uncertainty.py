@@ -284,6 +284,15 @@ def test_as_many_clusters_as_items(draws):
     assert clusters["exemplar"].tolist() == list(range(60))
 
 
+def test_tables_that_do_not_fit_are_refused(draws, monkeypatch):
+    from partita import validate
+
+    monkeypatch.setattr(validate, "free_memory", lambda: 10_000)
+    for verb in (pt.item_uncertainty, pt.cluster_uncertainty, pt.align_memberships):
+        with pytest.raises(MemoryError, match="Tables of 60 items by 60 clusters would take"):
+            verb(np.arange(60), draws)
+
+
 def test_threads_change_nothing(draws, best):
     for verb in (pt.item_uncertainty, pt.cluster_uncertainty, pt.stability):
         one, two = (verb(best, draws, n_jobs=j) for j in (1, 2))

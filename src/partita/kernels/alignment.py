@@ -37,26 +37,29 @@ def deal(draws, weights, mapping, out):
 
 
 @jit
-def vi_shares(draws, weights, labels, sizes, logs, out):
-    """Add to ``out[i]`` the weighted log₂ n_draw + log₂ n_own - 2 log₂ n_both of item i."""
+def vi_shares(draws, weights, members, starts, logs, out):
+    """Add to ``out[i]`` the weighted log₂ n_draw + log₂ n_own - 2 log₂ n_both of item i.
+
+    ``members[starts[k] : starts[k + 1]]`` are the items of cluster k of the partition. One of its
+    clusters is counted at a time, so memory does not grow with the product of the two numbers.
+    """
     m, n = draws.shape
-    k = sizes.size
     most = np.int64(draws.max()) + 1
-    own = np.zeros(most, dtype=np.int64)
-    both = np.zeros(most * k, dtype=np.int64)
+    in_draw = np.zeros(most, dtype=np.int64)
+    in_both = np.zeros(most, dtype=np.int64)
     for r in range(m):
         for i in range(n):
-            c = np.int64(draws[r, i])
-            own[c] += 1
-            both[c * k + labels[i]] += 1
-        for i in range(n):
-            c = np.int64(draws[r, i])
-            share = logs[own[c]] + logs[sizes[labels[i]]] - 2.0 * logs[both[c * k + labels[i]]]
-            out[i] += weights[r] * share
-        for i in range(n):
-            c = np.int64(draws[r, i])
-            own[c] = 0
-            both[c * k + labels[i]] = 0
+            in_draw[np.int64(draws[r, i])] += 1
+        for k in range(starts.size - 1):
+            own = logs[starts[k + 1] - starts[k]]
+            for a in range(starts[k], starts[k + 1]):
+                in_both[np.int64(draws[r, members[a]])] += 1
+            for a in range(starts[k], starts[k + 1]):
+                c = np.int64(draws[r, members[a]])
+                out[members[a]] += weights[r] * (logs[in_draw[c]] + own - 2.0 * logs[in_both[c]])
+            for a in range(starts[k], starts[k + 1]):
+                in_both[np.int64(draws[r, members[a]])] = 0
+        in_draw[:] = 0
 
 
 @jit

@@ -12,7 +12,7 @@ from partita import kernels, validate
 from partita.distributed import blocks, map_blocks, progress
 from partita.draws import Draws
 from partita.errors import InvalidValueError
-from partita.uncertainty._common import item_index, labels_of, one_hot, positive_draws
+from partita.uncertainty._common import item_index, labels_of, n_columns, one_hot, positive_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +123,7 @@ def align_memberships(
     validate.choice("method", method, ("hungarian", "stephens"))
     validate.integer("max_iter", max_iter, least=1)
     n_jobs = validate.n_jobs(n_jobs)
-    k = int(center.max()) + 1
+    k = n_columns(center)
     most = int(given.n_clusters.max())
     if method == "stephens" and most > k:
         raise InvalidValueError(

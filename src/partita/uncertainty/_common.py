@@ -54,8 +54,19 @@ def item_index(draws: Draws) -> pd.Index[Any]:
     return pd.Index(draws.item_names or range(draws.n_items), name="item")
 
 
+def n_columns(labels: NDArray[np.int64]) -> int:
+    """Return K, or refuse where tables of items by clusters would not fit in memory."""
+    n, k = labels.size, int(labels.max()) + 1
+    validate.fits_in_memory(
+        f"Tables of {n:,} items by {k:,} clusters",
+        4 * 8 * n * k,
+        "ask about a partition into fewer clusters.",
+    )
+    return k
+
+
 def one_hot(labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the (n, K) indicator of labels 0 .. K-1."""
-    out = np.zeros((labels.size, int(labels.max()) + 1))
+    out = np.zeros((labels.size, n_columns(labels)))
     out[np.arange(labels.size), labels] = 1.0
     return out

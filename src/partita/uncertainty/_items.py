@@ -107,12 +107,13 @@ def vi_shares(labels: NDArray[np.int64], draws: Draws, *, n_jobs: int = 1) -> ND
     """Return each item's share of the expected variation of information, shape (n,)."""
     n = draws.n_items
     logs = np.log2(np.maximum(np.arange(n + 1), 1))
-    sizes = np.bincount(labels)
+    members = np.argsort(labels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
 
     def work(part: slice) -> NDArray[np.float64]:
         out = np.zeros(n)
         p = draws.probabilities[part]
-        kernels.alignment.vi_shares(draws.labels[part], p, labels, sizes, logs, out)
+        kernels.alignment.vi_shares(draws.labels[part], p, members, starts, logs, out)
         return out
 
     total = np.zeros(n)
