@@ -20,6 +20,8 @@ from partita.cli._words import for_the_shell
 COMMANDS = {
     "estimate": "the partition of least expected loss",
     "compare": "every method side by side, every loss at every answer",
+    "uncertainty": "how sure: credible ball, items, clusters, modes, error of the loss",
+    "diagnose": "whether the chains agree and the draws can be trusted",
     "similarity": "the posterior similarity matrix",
     "info": "what is in a file of draws, and what was assumed when reading it",
 }

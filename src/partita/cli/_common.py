@@ -136,6 +136,28 @@ def to_json(value: Any) -> str:
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a frame as a list of plain dicts, its index first."""
+    """Return a frame as a list of plain dicts, its index first; an infinity becomes a string."""
     rows = frame.reset_index().to_dict(orient="records")
-    return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]
+    return [{str(k): _plain(v) for k, v in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    import pandas as pd
+
+    if pd.isna(value):
+        return None
+    if isinstance(value, float) and abs(value) == float("inf"):
+        return str(value)
+    return value
+
+
+def table(frame: pd.DataFrame) -> str:
+    """Return a frame as text, what is missing as a dash."""
+    return str(frame.to_string(float_format=lambda x: f"{x:.4g}", na_rep="-"))
+
+
+def frame_text(frame: pd.DataFrame, form: str) -> str:
+    """Return a frame as a table, CSV or JSON."""
+    if form == "csv":
+        return str(frame.to_csv())
+    return to_json(records(frame)) if form == "json" else table(frame)

@@ -17,7 +17,7 @@ from partita.comparison._scores import (
 )
 from partita.distributed import progress
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.estimation import Estimate, estimate
+from partita.estimation import Estimate, estimate, warn_of_disagreement
 from partita.evidence import Evidence, as_evidence, can_serve
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def compare(
     """
     n_jobs = validate.n_jobs(n_jobs)
     evidence = as_evidence(data, n_jobs=n_jobs)
+    warn_of_disagreement(evidence)
     if truth is not None:
         truth = validate.labels("truth", truth, n_items=evidence.n_items)
     calls = _calls(methods, evidence)

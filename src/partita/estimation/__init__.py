@@ -6,7 +6,7 @@ comes after.
 
 from __future__ import annotations
 
-from partita.estimation._argmin import estimate, expected_loss
+from partita.estimation._argmin import estimate, expected_loss, warn_of_disagreement
 from partita.estimation._estimate import Estimate, Step
 
-__all__ = ["Estimate", "Step", "estimate", "expected_loss"]
+__all__ = ["Estimate", "Step", "estimate", "expected_loss", "warn_of_disagreement"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from partita import losses, validate
 from partita import search as searches
+from partita.diagnostics import disagreement
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
 from partita.estimation._weight import for_clusters
@@ -66,6 +67,12 @@ def estimate(
     Estimate
         Of the best partition found so far, with a warning, if Ctrl-C ends the search.
 
+    Warns
+    -----
+    PartitaWarning
+        If the draws come in two or more chains that contradict each other; see
+        :func:`partita.diagnose`.
+
     Examples
     --------
     >>> draws = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
@@ -77,6 +84,8 @@ def estimate(
     """
     n_jobs = validate.n_jobs(n_jobs)
     evidence = as_evidence(data, n_jobs=n_jobs)
+    if data is not evidence:
+        warn_of_disagreement(evidence)
     if method is not None:
         if loss is not None or search != "auto":
             raise InvalidValueError(
@@ -129,6 +138,13 @@ def _warn_of_interrupt() -> None:
         PartitaWarning,
         stacklevel=4,
     )
+
+
+def warn_of_disagreement(evidence: Evidence, *, stacklevel: int = 3) -> None:
+    """Warn once, before an answer, if the draws come in chains that contradict each other."""
+    if evidence.has_draws and (found := disagreement(evidence.draws)):
+        text = f"{found[0].upper()}{found[1:]} See partita.diagnose(draws)."
+        warnings.warn(text, PartitaWarning, stacklevel=stacklevel)
 
 
 def expected_loss(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from partita.kernels import (
+        alignment,
         cliques,
         contingency,
         exact,
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
         nmf_newton,
         nmf_symmetric,
         similarity,
+        subpartition,
         tree,
     )
 
 __all__ = [
+    "alignment",
     "cliques",
     "contingency",
     "exact",
@@ -40,6 +43,7 @@ __all__ = [
     "nmf_newton",
     "nmf_symmetric",
     "similarity",
+    "subpartition",
     "tree",
 ]
 

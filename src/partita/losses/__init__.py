@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from partita import validate
 from partita.errors import InvalidTypeError
 from partita.losses._common import Combination, Loss, RatioLoss, expected
+from partita.losses._distances import distances
 from partita.losses.binder import Binder
 from partita.losses.id import ID
 from partita.losses.nid import NID
@@ -39,6 +40,7 @@ __all__ = [
     "RatioLoss",
     "VILowerBound",
     "ZeroOne",
+    "distances",
     "expected",
     "name_of",
     "resolve",

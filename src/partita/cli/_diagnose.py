@@ -1,0 +1,92 @@
+"""Say whether the draws can be trusted: whether the chains agree and are long enough.
+
+CSV is the table of R-hat and effective sample sizes; --trace is the trace of K instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from partita.cli import _common
+
+if TYPE_CHECKING:
+    from partita.diagnostics import Diagnosis
+    from partita.draws import Draws
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``partita diagnose``."""
+    _common.add_draws_arguments(parser)
+    what = parser.add_argument_group("what to look at")
+    what.add_argument(
+        "--chains",
+        type=int,
+        metavar="N",
+        help="the file holds this many chains of equal length, one after the other (before --burn "
+        "and --thin); default: the chains that an npz names, else one",
+    )
+    what.add_argument("--loss", metavar="NAME", default="vi", help="to the estimate; default vi")
+    what.add_argument("--estimate", metavar="FILE.npz", help="what `partita estimate --save` kept")
+    what.add_argument("--pairs", type=int, default=10, help="pairs of items to follow, at most")
+    what.add_argument("--trace", action="store_true", help="the trace of K, a row a draw")
+    what.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
+    _common.add_output_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Diagnose and write."""
+    from partita.diagnostics import diagnose
+    from partita.estimation import Estimate
+
+    found = diagnose(
+        _read(arguments),
+        None if arguments.estimate is None else Estimate.load(arguments.estimate),
+        loss=arguments.loss,
+        n_pairs=arguments.pairs,
+        n_jobs=arguments.jobs,
+    )
+    form = _common.form(arguments)
+    if arguments.trace:
+        text = _common.frame_text(found.trace_frame().set_index("chain"), form)
+    elif form == "json":
+        text = _json(found)
+    elif form == "csv":
+        text = str(found.frame.to_csv())
+    else:
+        text = str(found)
+    _common.write(text, arguments)
+
+
+def _read(arguments: argparse.Namespace) -> Draws:
+    """Read the draws, told apart into chains where asked."""
+    import numpy as np
+
+    from partita import validate
+    from partita.errors import InvalidValueError
+
+    if arguments.chains is None:
+        return _common.read(arguments)
+    n_chains = validate.integer("--chains", arguments.chains, least=1)
+    whole = _common.read(argparse.Namespace(**vars(arguments) | {"burn": 0, "thin": 1}))
+    if whole.n_draws % n_chains:
+        raise InvalidValueError(
+            f"`--chains` must divide the number of draws, {whole.n_draws}; got {n_chains}."
+        )
+    chains = np.repeat(np.arange(n_chains), whole.n_draws // n_chains)
+    return replace(whole, chains=chains).burn(arguments.burn).thin(arguments.thin)
+
+
+def _json(found: Diagnosis) -> str:
+    return _common.to_json(
+        {
+            "trusted": found.trusted,
+            "verdict": found.verdict,
+            "disagreements": list(found.disagreements),
+            "shortages": list(found.shortages),
+            "notes": list(found.notes),
+            "gap": asdict(found.gap),
+            "quantities": _common.records(found.frame),
+        }
+    )

@@ -1,0 +1,55 @@
+"""The loss of every partition against every draw, not averaged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from partita import kernels
+from partita.distributed import map_blocks
+from partita.losses._common import Basis, Loss, RatioLoss, _grid, _joint, _partitions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.draws import Draws
+    from partita.typing import IntArray
+
+
+def distances(
+    loss: Loss, partitions: IntArray, draws: Draws, *, n_jobs: int = 1
+) -> NDArray[np.float64]:
+    """Return the loss of reporting each of the (p, n) partitions when each draw is the truth.
+
+    Returns
+    -------
+    ndarray, shape (p, n_draws)
+
+    Examples
+    --------
+    >>> from partita.draws import Draws
+    >>> from partita.losses import VI
+    >>> distances(VI(), np.array([[0, 0, 1, 1]]), Draws([[0, 0, 1, 1], [0, 1, 0, 1]]))
+    array([[0., 2.]])
+    """
+    if not isinstance(loss, RatioLoss):
+        each = [[loss(draw, labels) for draw in draws.labels] for labels in partitions]
+        return np.asarray(each, dtype=np.float64)
+    partitions = _partitions(partitions)
+    table = loss.table(draws.n_items)
+    e = kernels.contingency.marginal(partitions, table)[:, None]
+    out = np.empty((partitions.shape[0], draws.n_draws))
+
+    def work(part: tuple[slice, slice]) -> None:
+        of_draws, of_partitions = part
+        labels = draws.labels[of_draws]
+        t = kernels.contingency.marginal(labels, table)
+        j = _joint(labels, partitions[of_partitions], table)
+        basis = Basis(t, e[of_partitions], j, table[-1], draws.n_items)
+        out[of_partitions, of_draws] = loss.ratio(basis)
+
+    parts = list(_grid(draws.n_draws, partitions.shape[0], draws.n_items))
+    for _ in map_blocks(work, parts, n_jobs=n_jobs, label="losses"):
+        pass
+    return out

@@ -1,0 +1,182 @@
+"""Credible balls: how far from the answer the posterior reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import losses, validate
+from partita.draws import Draws, as_draws
+from partita.uncertainty._common import distance_loss, labels_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from partita.losses import Loss
+    from partita.typing import BoolArray, IntArray
+
+_TIE = 1e-12  # distances closer than this are equal
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """The partitions at one edge of a ball.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (ties, n)
+        Every distinct partition that is as extreme, in order of appearance.
+    distance : float
+        Their distance from the centre.
+    n_clusters : int
+        Their number of clusters; of a horizontal bound, that of the first.
+    """
+
+    labels: IntArray
+    distance: float
+    n_clusters: int
+
+    def __repr__(self) -> str:
+        return (
+            f"Bound({validate.count_text(len(self.labels), 'partition')} at {self.distance:.6g}, "
+            f"{validate.count_text(self.n_clusters, 'cluster')})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CredibleBall:
+    """The draws within ``radius`` of the centre, and those at its edges.
+
+    Parameters
+    ----------
+    center : ndarray, shape (n,)
+    loss : Loss
+    prob : float
+        What the ball had to hold.
+    probability : float
+        What it holds: at least ``prob``, more where draws are tied at the radius.
+    radius : float
+    horizontal : Bound
+        The draws of the ball that are farthest from the centre.
+    upper_vertical, lower_vertical : Bound
+        Among those with the fewest, and with the most, clusters the farthest.
+    distances : ndarray, shape (n_draws,)
+        From the centre to every draw that was given, in their order.
+    """
+
+    center: NDArray[np.int64]
+    loss: Loss
+    prob: float
+    probability: float
+    radius: float
+    horizontal: Bound
+    upper_vertical: Bound
+    lower_vertical: Bound
+    distances: NDArray[np.float64]
+
+    def __contains__(self, labels: Any) -> bool:
+        return self.loss(labels, self.center) <= self.radius + _TIE
+
+    def __repr__(self) -> str:
+        return (
+            f"CredibleBall({self.prob:.3g} of the posterior within {losses.name_of(self.loss)} "
+            f"{self.radius:.6g})"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a bound: its distance, number of clusters, number of tied partitions."""
+        import pandas as pd
+
+        bounds = {
+            "horizontal": self.horizontal,
+            "upper_vertical": self.upper_vertical,
+            "lower_vertical": self.lower_vertical,
+        }
+        rows = [(b.distance, b.n_clusters, len(b.labels)) for b in bounds.values()]
+        index = pd.Index(list(bounds), name="bound")
+        return pd.DataFrame(rows, index=index, columns=["distance", "n_clusters", "ties"])
+
+
+def credible_ball(
+    labels: Any,
+    draws: Any,
+    *,
+    loss: Any = "vi",
+    prob: float = 0.95,
+    n_jobs: int | None = 1,
+) -> CredibleBall:
+    r"""Return the smallest ball around a partition that holds ``prob`` of the posterior.
+
+    .. math:: \epsilon^* = \min \{ \epsilon : P(L(c, c^*) \le \epsilon \mid data) \ge prob \}
+
+    The ball is every draw within the radius, those tied at it (to 1e-12) included.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,) or Estimate
+        The centre.
+    draws : Draws or anything that can become one
+    loss : str or Loss
+        Any that compares two partitions draw by draw.
+    prob : float in (0, 1]
+    n_jobs : int
+        Threads; -1 is every core.
+
+    Returns
+    -------
+    CredibleBall
+
+    References
+    ----------
+    Wade & Ghahramani (2018), Bayesian cluster analysis: point estimation and credible balls,
+    Bayesian Analysis 13.
+
+    Examples
+    --------
+    >>> draws = [[0, 0, 1, 1]] * 8 + [[0, 0, 0, 1], [0, 1, 2, 3]]
+    >>> ball = credible_ball([0, 0, 1, 1], draws, prob=0.9)
+    >>> ball.radius, ball.probability
+    (1.0, 0.9)
+    >>> ball.horizontal.labels
+    array([[0, 1, 2, 3]], dtype=uint8)
+    >>> credible_ball([0, 0, 1, 1], draws, prob=0.8).radius
+    0.0
+    """
+    given = as_draws(draws)
+    center = labels_of(labels, given)
+    chosen = distance_loss(loss)
+    prob = validate.real("prob", prob, low=0, high=1, open_low=True)
+    n_jobs = validate.n_jobs(n_jobs)
+    far = losses.distances(chosen, center[None, :], given, n_jobs=n_jobs)[0]
+    possible = given.probabilities > 0
+    radius = _radius(far[possible], given.probabilities[possible], prob)
+    inside = possible & (far <= radius + _TIE)
+    k = given.n_clusters
+    return CredibleBall(
+        center=center,
+        loss=chosen,
+        prob=prob,
+        probability=float(given.probabilities[inside].sum()),
+        radius=radius,
+        horizontal=_farthest(given, far, inside),
+        upper_vertical=_farthest(given, far, inside & (k == k[inside].min())),
+        lower_vertical=_farthest(given, far, inside & (k == k[inside].max())),
+        distances=far,
+    )
+
+
+def _radius(far: NDArray[np.float64], probabilities: NDArray[np.float64], prob: float) -> float:
+    """The least distance within which ``prob`` lies; sums of weights are exact to 1e-12 only."""
+    order = np.argsort(far, kind="stable")
+    held = np.cumsum(probabilities[order])
+    reached = np.searchsorted(held, prob * held[-1] - 1e-12)
+    return float(far[order[min(int(reached), far.size - 1)]])
+
+
+def _farthest(draws: Draws, far: NDArray[np.float64], among: BoolArray) -> Bound:
+    distance = float(far[among].max())
+    at_edge = draws.take(among & (far >= distance - _TIE)).unique()
+    return Bound(at_edge.labels, distance, int(at_edge.n_clusters[0]))

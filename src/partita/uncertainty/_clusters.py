@@ -1,0 +1,137 @@
+"""A table of the clusters, and the posterior of their number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import kernels, validate
+from partita.diagnostics import monte_carlo_error
+from partita.distributed import blocks, map_blocks
+from partita.draws import Draws, as_draws
+from partita.uncertainty._common import item_index, labels_of, positive_draws
+from partita.uncertainty._items import mean_similarity
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+_WORK = 10_000_000  # labels looked at in some thirty milliseconds
+
+
+def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd.DataFrame:
+    """Return a table with a row for each cluster of a partition.
+
+    Parameters
+    ----------
+    estimate : Estimate or array-like of shape (n,)
+    draws : Draws or anything that can become one
+    n_jobs : int
+        Threads; -1 is every core.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by cluster, with the columns
+
+        - ``size``;
+        - ``cohesion``: the mean similarity of its pairs (nan for one item);
+        - ``nearest``: the cluster to which its items have the highest mean similarity;
+        - ``separation``: one minus that similarity;
+        - ``probability``: the share of draws that have exactly this cluster;
+        - ``exemplar``: the item with the highest mean similarity to the others.
+
+    Examples
+    --------
+    >>> table = cluster_uncertainty([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
+    >>> table["probability"].round(3).tolist()
+    [0.667, 0.667]
+    >>> table["separation"].round(3).tolist()
+    [0.833, 0.833]
+    """
+    import pandas as pd
+
+    given = positive_draws(draws)
+    labels = labels_of(estimate, given)
+    sizes = np.bincount(labels)
+    similarity = mean_similarity(labels, given)
+    own = similarity[np.arange(labels.size), labels]
+    alone = np.isnan(own)
+    cohesion = np.bincount(labels, np.where(alone, 0.0, own)) / sizes
+    names = item_index(given)
+    exemplars = [
+        int(of_k[np.where(alone[of_k], 1.0, own[of_k]).argmax()])
+        for of_k in (np.flatnonzero(labels == k) for k in range(sizes.size))
+    ]
+    columns = {
+        "size": sizes,
+        "cohesion": np.where(sizes > 1, cohesion, np.nan),
+        **_nearest(similarity, labels, sizes),
+        "probability": _intact(labels, sizes, given, validate.n_jobs(n_jobs)),
+        "exemplar": [names[i] for i in exemplars],
+    }
+    return pd.DataFrame(columns, index=pd.RangeIndex(sizes.size, name="cluster"))
+
+
+def _nearest(
+    similarity: NDArray[np.float64], labels: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> dict[str, Any]:
+    import pandas as pd
+
+    k = sizes.size
+    if k == 1:
+        return {"nearest": pd.array([pd.NA], dtype="Int64"), "separation": np.array([np.nan])}
+    between = np.zeros((k, k))
+    np.add.at(between, labels, np.nan_to_num(similarity))
+    between /= sizes[:, None]
+    np.fill_diagonal(between, -1.0)
+    nearest = between.argmax(axis=1)
+    return {
+        "nearest": pd.array(nearest, dtype="Int64"),
+        "separation": 1 - between[np.arange(k), nearest],
+    }
+
+
+def _intact(
+    labels: NDArray[np.int64], sizes: NDArray[np.int64], draws: Draws, n_jobs: int
+) -> NDArray[np.float64]:
+    def work(part: slice) -> NDArray[np.float64]:
+        out = np.zeros(sizes.size)
+        p = draws.probabilities[part]
+        kernels.alignment.intact(draws.labels[part], p, labels, sizes, out)
+        return out
+
+    total = np.zeros(sizes.size)
+    parts = blocks(draws.n_draws, _WORK // draws.n_items)
+    for share in map_blocks(work, parts, n_jobs=n_jobs, label="clusters"):
+        total += share
+    return np.minimum(total, 1.0)
+
+
+def posterior_n_clusters(draws: Any) -> pd.DataFrame:
+    """Return the posterior of the number of clusters, with its Monte Carlo error.
+
+    Parameters
+    ----------
+    draws : Draws or anything that can become one
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``n_clusters``: ``probability`` and ``mcse`` (nan for fewer than four draws a
+        chain).
+
+    Examples
+    --------
+    >>> posterior_n_clusters([[0, 0, 1], [0, 1, 2], [0, 1, 1], [0, 0, 0]])["probability"].to_dict()
+    {1: 0.25, 2: 0.5, 3: 0.25}
+    """
+    import pandas as pd
+
+    given = as_draws(draws)
+    k = given.n_clusters
+    found = np.unique(k[given.probabilities > 0])
+    rows = [monte_carlo_error(k == value, given)[:2] for value in found]
+    index = pd.Index(found, name="n_clusters")
+    return pd.DataFrame(rows, index=index, columns=["probability", "mcse"])

@@ -1,0 +1,123 @@
+"""A table of the items: how surely each is where it was put."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import kernels, validate
+from partita.distributed import blocks, map_blocks
+from partita.draws import Draws
+from partita.similarity import Similarity
+from partita.uncertainty._align import align_memberships
+from partita.uncertainty._common import item_index, labels_of, one_hot, positive_draws
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+_SUMS = 20_000_000  # sums over clusters of draws held at a time
+_WORK = 5_000_000  # labels looked at in some thirty milliseconds
+
+
+def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd.DataFrame:
+    r"""Return a table with a row for each item and what is known of its place.
+
+    Parameters
+    ----------
+    estimate : Estimate or array-like of shape (n,)
+        With memberships, as from NMF, they are in the table too.
+    draws : Draws or anything that can become one
+    n_jobs : int
+        Threads; -1 is every core.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by item, with the columns
+
+        - ``cluster``: where the estimate puts it;
+        - ``membership``: its own column of the estimate's memberships, where there are any;
+        - ``own_similarity``: its mean similarity to the others of its cluster (nan if alone);
+        - ``runner_up``, ``runner_up_similarity``: the other cluster of highest mean similarity;
+        - ``probability``: of being in its cluster, by :func:`align_memberships`;
+        - ``entropy``: in bits, of where it goes, by the same alignment;
+        - ``expected_vi``: its share of the expected variation of information,
+          :math:`\frac{1}{n} E[\log_2 n_{c_i} + \log_2 n_{c^*_i} - 2 \log_2 n_{c_i c^*_i}]`.
+          The column sums to the expected loss.
+
+    Examples
+    --------
+    >>> table = item_uncertainty([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
+    >>> table["own_similarity"].round(3).tolist()
+    [1.0, 1.0, 0.667, 0.667]
+    >>> int(table["probability"].idxmin())
+    2
+    """
+    import pandas as pd
+
+    given = positive_draws(draws)
+    labels = labels_of(estimate, given)
+    n_jobs = validate.n_jobs(n_jobs)
+    similarity = mean_similarity(labels, given)
+    everyone = np.arange(labels.size)
+    aligned = align_memberships(labels, given, n_jobs=n_jobs)
+    columns: dict[str, Any] = {"cluster": labels}
+    memberships = getattr(estimate, "memberships", None)
+    if memberships is not None:
+        columns["membership"] = np.asarray(memberships)[everyone, labels]
+    columns["own_similarity"] = similarity[everyone, labels]
+    columns |= _runner_up(similarity, labels)
+    columns["probability"] = aligned.memberships[everyone, labels]
+    columns["entropy"] = aligned.entropy
+    columns["expected_vi"] = vi_shares(labels, given, n_jobs=n_jobs)
+    return pd.DataFrame(columns, index=item_index(given))
+
+
+def mean_similarity(labels: NDArray[np.int64], draws: Draws) -> NDArray[np.float64]:
+    """Return the (n, K) mean similarity of items to the others of each cluster; nan to nobody."""
+    x = one_hot(labels)
+    operator = Similarity.from_draws(draws)
+    sums = np.empty_like(x)
+    for some in blocks(x.shape[1], _SUMS // int(draws.n_clusters.sum())):
+        sums[:, some] = operator @ x[:, some]
+    others = x.sum(axis=0) - x
+    means = np.where(others > 0, (sums - x) / np.maximum(others, 1.0), np.nan)
+    return np.clip(means, 0.0, 1.0)
+
+
+def _runner_up(similarity: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, Any]:
+    import pandas as pd
+
+    n = labels.size
+    if similarity.shape[1] == 1:
+        nobody = pd.array([pd.NA] * n, dtype="Int64")
+        return {"runner_up": nobody, "runner_up_similarity": np.full(n, np.nan)}
+    others = similarity.copy()
+    others[np.arange(n), labels] = -1.0
+    best = others.argmax(axis=1)
+    return {
+        "runner_up": pd.array(best, dtype="Int64"),
+        "runner_up_similarity": others[np.arange(n), best],
+    }
+
+
+def vi_shares(labels: NDArray[np.int64], draws: Draws, *, n_jobs: int = 1) -> NDArray[np.float64]:
+    """Return each item's share of the expected variation of information, shape (n,)."""
+    n = draws.n_items
+    logs = np.log2(np.maximum(np.arange(n + 1), 1))
+    members = np.argsort(labels, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+
+    def work(part: slice) -> NDArray[np.float64]:
+        out = np.zeros(n)
+        p = draws.probabilities[part]
+        kernels.alignment.vi_shares(draws.labels[part], p, members, starts, logs, out)
+        return out
+
+    total = np.zeros(n)
+    parts = blocks(draws.n_draws, _WORK // n)
+    for share in map_blocks(work, parts, n_jobs=n_jobs, label="items"):
+        total += share
+    return np.asarray(np.maximum(total, 0.0) / n)

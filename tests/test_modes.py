@@ -1,0 +1,190 @@
+"""Several partitions instead of one, and parts of a partition that can be stated."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import naive
+import partita as pt
+from partita import losses
+from partita.partitions import canonical
+
+FIRST = np.repeat([0, 1, 2, 3], 10)
+SECOND = np.repeat([0, 1, 2], [10, 15, 15])
+
+
+def two_modes(n_draws=600, share=0.63, moved=0.04, seed=0):
+    rng = np.random.default_rng(seed)
+    which = rng.random(n_draws) >= share
+    labels = np.where(which[:, None], SECOND, FIRST)
+    noise = rng.random(labels.shape) < moved
+    return np.where(noise, rng.integers(0, 4, labels.shape), labels), which
+
+
+@pytest.mark.parametrize("n_modes", [2, "auto"])
+@pytest.mark.parametrize("seed", range(3))
+def test_two_modes_made_by_hand(n_modes, seed):
+    labels, which = two_modes(seed=seed)
+    modes = pt.summarize_modes(labels, n_modes=n_modes, max_modes=4, rng=seed)
+    assert modes.n_modes == 2
+    assert naive.vi(modes.labels[0], FIRST) == pytest.approx(0, abs=1e-12)
+    assert naive.vi(modes.labels[1], SECOND) == pytest.approx(0, abs=1e-12)
+    assert_allclose(modes.weights, [1 - which.mean(), which.mean()], atol=0.02)
+    assert ((modes.nearest == 1) == which).mean() > 0.98
+
+
+def test_three_modes_in_batches_and_with_another_loss():
+    rng = np.random.default_rng(0)
+    third = np.arange(40) % 4
+    which = rng.choice(3, size=900, p=[0.5, 0.3, 0.2])
+    labels = np.stack([FIRST, SECOND, third])[which]
+    labels = np.where(rng.random(labels.shape) < 0.03, rng.integers(0, 4, labels.shape), labels)
+    modes = pt.summarize_modes(labels, loss="binder", max_modes=5, batch_size=150, rng=0)
+    assert_allclose(modes.weights, np.bincount(which) / 900, atol=0.02)
+    assert pt.adjusted_rand_index(modes.labels[2], third) == 1
+
+
+def test_one_mode_is_one_mode():
+    labels, _ = two_modes(share=1.0)
+    modes = pt.summarize_modes(labels, rng=0, max_modes=4)
+    assert modes.n_modes == 1
+    assert_allclose(modes.distance, pt.expected_loss(FIRST, labels), rtol=1e-9)
+    assert modes.weights.tolist() == [1.0]
+
+
+def test_what_is_reported_is_what_the_definition_says(draws):
+    modes = pt.summarize_modes(draws, n_modes=3, rng=1)
+    far = np.array([[naive.vi(d, mode) for d in draws.labels] for mode in modes.labels])
+    assert_allclose(modes.distance, far.min(axis=0).mean(), rtol=1e-9)
+    assert np.array_equal(modes.nearest, far.argmin(axis=0))
+    assert_allclose(modes.weights, np.bincount(modes.nearest) / 400)
+    assert (np.diff(modes.weights) <= 0).all()
+    within = [far[k, modes.nearest == k].mean() for k in range(3)]
+    assert_allclose(modes.expected_loss, within, rtol=1e-9)
+    assert modes.to_frame()["n_clusters"].tolist() == [len(set(m)) for m in modes.labels.tolist()]
+    assert repr(modes).startswith("Modes(0.")
+
+
+def test_more_modes_are_never_farther(draws):
+    modes = pt.summarize_modes(draws, rng=0, max_modes=5)
+    curve = modes.curve["distance"].to_numpy()
+    assert (np.diff(curve) <= 1e-12).all()
+    best = pt.estimate(draws, search="average")
+    assert curve[0] <= best.expected_loss + 1e-12
+
+
+def test_weights_are_repetitions_and_zero_weights_are_nothing():
+    rows = np.array([FIRST, SECOND, np.zeros(40, int)])
+    modes = pt.summarize_modes(pt.Draws(rows, weights=[6, 4, 0]), rng=0)
+    assert_allclose(modes.weights, [0.6, 0.4])
+    assert modes.distance == pytest.approx(0, abs=1e-12)
+    assert modes.nearest.shape == (3,)
+
+
+@pytest.mark.parametrize("rows", [[[0, 0, 1]], [[0, 0, 0]] * 4, [[0]]])
+def test_one_draw_one_cluster_one_item(rows):
+    modes = pt.summarize_modes(rows, rng=0)
+    assert (modes.n_modes, modes.distance) == (1, 0.0)
+    assert modes.labels.tolist() == [rows[0]]
+
+
+def test_one_seed_one_answer_on_any_number_of_threads():
+    labels, _ = two_modes(200)
+    one, two, again = (pt.summarize_modes(labels, rng=5, n_jobs=j) for j in (1, 2, 1))
+    assert np.array_equal(one.labels, two.labels)
+    assert one.distance == two.distance == again.distance
+    assert one.curve.equals(two.curve)
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ({"n_modes": "many"}, "`n_modes` must be a whole number or 'auto'; got 'many'"),
+        ({"n_modes": 0}, "`n_modes` must be at least 1"),
+        ({"n_modes": 3}, "`n_modes` must be at most 2"),
+        ({"max_modes": 0}, "`max_modes` must be at least 1"),
+        ({"loss": "pear"}, "Use 'omari'"),
+    ],
+)
+def test_modes_that_cannot_be_are_refused(words, match):
+    with pytest.raises(ValueError, match=match):
+        pt.summarize_modes([[0, 0, 1], [0, 1, 1]], **words)
+
+
+def share_that_agrees(rows, weights, items, labels):
+    """The weight of the draws that, on some items, are this partition."""
+    held = [np.array_equal(canonical(row[items]), canonical(labels[items])) for row in rows]
+    return float(weights[held].sum() / weights.sum())
+
+
+def largest(rows, weights, prob):
+    """The largest number of items of any sub-partition that holds, by trying every one."""
+    n = rows.shape[1]
+    for size in range(n, 0, -1):
+        for items in combinations(range(n), size):
+            found = {}
+            for row, w in zip(rows[:, items], weights, strict=True):
+                key = tuple(canonical(row))
+                found[key] = found.get(key, 0.0) + w
+            if max(found.values()) / weights.sum() >= prob - 1e-12:
+                return size
+    return 0
+
+
+@settings(max_examples=60)
+@given(
+    labels=st.lists(st.lists(st.integers(0, 2), min_size=5, max_size=5), min_size=1, max_size=8),
+    prob=st.sampled_from([0.3, 0.6, 0.9, 1.0]),
+)
+def test_chips_hold_with_the_probability_they_say(labels, prob):
+    rows = np.array(labels)
+    weights = np.arange(1.0, len(rows) + 1)
+    found = pt.chips(pt.Draws(rows, weights=weights), prob=prob, rng=0)
+    kept = np.flatnonzero(found.labels >= 0)
+    assert sorted(found.order.tolist()) == kept.tolist()
+    true = share_that_agrees(rows, weights, kept, found.labels)
+    assert_allclose(found.probability, true, atol=1e-12)
+    assert found.probability >= prob - 1e-12
+    best = largest(rows, weights, prob)
+    assert max(best - 1, 1) <= found.n_kept <= best
+    assert found.labels[kept[0]] == 0
+
+
+def test_chips_keep_what_is_certain_and_leave_what_is_not():
+    rng = np.random.default_rng(0)
+    labels = np.tile(FIRST, (500, 1))
+    labels[:, [3, 17]] = rng.integers(0, 4, size=(500, 2))
+    found = pt.chips(pt.Draws(labels, item_names=[f"i{j}" for j in range(40)]), prob=0.95, rng=0)
+    assert np.flatnonzero(found.labels < 0).tolist() == [3, 17]
+    assert (found.probability, found.n_clusters) == (1.0, 4)
+    assert repr(found).startswith("Chips(38 of 40 items in 4 clusters")
+    frame = found.to_frame()
+    assert len(frame) == 38
+    assert frame["probability"].is_monotonic_decreasing
+    assert frame.loc["i0", "cluster"] == 0
+    everything = pt.chips(labels, prob=0.01, rng=0)
+    assert everything.n_kept == 40
+
+
+def test_chips_on_one_draw_one_cluster_and_zero_weights():
+    assert pt.chips([[0, 1, 0]]).labels.tolist() == [0, 1, 0]
+    assert pt.chips(np.zeros((9, 3), int)).labels.tolist() == [0, 0, 0]
+    never = pt.chips(pt.Draws([[0, 0], [0, 1]], weights=[1, 0]), prob=1)
+    assert never.labels.tolist() == [0, 0]
+    with pytest.raises(ValueError, match=r"`prob` must lie in \(0, 1\]"):
+        pt.chips([[0, 0]], prob=0)
+    with pytest.raises(ValueError, match="`n_starts` must be at least 1"):
+        pt.chips([[0, 0]], n_starts=0)
+
+
+def test_chips_one_seed_one_answer(draws):
+    one, two = (pt.chips(draws, prob=0.5, rng=2, n_jobs=j) for j in (1, 2))
+    assert np.array_equal(one.labels, two.labels)
+    assert np.array_equal(one.path, two.path)
+    assert losses.VI()(one.labels, two.labels) == 0
