@@ -15,9 +15,39 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from partita.kernels import contingency, labels, similarity, tree
+    from partita.kernels import (
+        contingency,
+        labels,
+        mixture_chain,
+        mixture_gibbs,
+        mixture_linalg,
+        mixture_marginal,
+        mixture_moves,
+        mixture_predict,
+        mixture_proposal,
+        mixture_random,
+        mixture_scale,
+        mixture_types,
+        similarity,
+        tree,
+    )
 
-__all__ = ["contingency", "labels", "similarity", "tree"]
+__all__ = [
+    "contingency",
+    "labels",
+    "mixture_chain",
+    "mixture_gibbs",
+    "mixture_linalg",
+    "mixture_marginal",
+    "mixture_moves",
+    "mixture_predict",
+    "mixture_proposal",
+    "mixture_random",
+    "mixture_scale",
+    "mixture_types",
+    "similarity",
+    "tree",
+]
 
 
 def __getattr__(name: str) -> ModuleType:
