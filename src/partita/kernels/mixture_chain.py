@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 
 from partita.kernels import mixture_random as random
-from partita.kernels._compile import jit
-from partita.kernels.mixture_gibbs import collapsed_items, explicit_items, recount
+from partita.kernels._compile import inner, jit
+from partita.kernels.mixture_gibbs import explicit_items
 from partita.kernels.mixture_marginal import draw
-from partita.kernels.mixture_moves import reallocate, split_merge
+from partita.kernels.mixture_moves import move
 from partita.kernels.mixture_proposal import set_proxy
+from partita.kernels.mixture_slots import log_more, recount
 from partita.kernels.mixture_types import (
     DIRICHLET,
     FINITE,
-    FULL,
     ITEM,
     MOVES,
     N_CLUSTERS,
@@ -36,8 +36,7 @@ def advance(model, state, work, plan, labels, traces, budget):
     Parameters
     ----------
     plan : (7,) int64
-        Burn-in scans, all scans, thinning, item pass (0 none, 1 explicit, 2 collapsed),
-        split-merge moves a scan, reallocations a scan, scans over which the proxy learns.
+        Burn-in scans, all scans, thinning, whether items are passed over here, split-merge moves a scan, reallocations a scan, scans over which the proxy learns.
     labels : (rows, n)
         Draws, canonical.
     traces : (rows, 3)
@@ -48,21 +47,20 @@ def advance(model, state, work, plan, labels, traces, budget):
     spent = 0
     while state.cursor[SCANS] < plan[1] and rows < labels.shape[0] and spent < budget:
         if state.cursor[ITEM] < n:
-            cost, full = _items(model, state, work, plan[3], budget - spent)
+            if plan[3] == 0:
+                break
+            cost, full = explicit_items(model, state, work, budget - spent)
             spent += cost
             if full:
                 return True, rows
             if state.cursor[ITEM] < n:
                 break
-            if plan[3] != 0:
-                recount(model, state)
+        if state.cursor[MOVES] == 0:
+            recount(model.x, state)
         while state.cursor[MOVES] < plan[4] + plan[5] and spent < budget:
             if state.cursor[N_FREE] == 0:
                 return True, rows
-            if state.cursor[MOVES] < plan[4]:
-                spent += split_merge(model, state, work)
-            else:
-                spent += reallocate(model, state, work)
+            spent += move(model, state, work, state.cursor[MOVES] >= plan[4])
             state.cursor[MOVES] += 1
         if state.cursor[MOVES] < plan[4] + plan[5]:
             break
@@ -70,7 +68,7 @@ def advance(model, state, work, plan, labels, traces, budget):
         spent += 60 * state.cursor[N_CLUSTERS] + n
         kept = state.cursor[SCANS] - plan[0]
         if kept > 0 and kept % plan[2] == 0:
-            _store(state, work, labels[rows])
+            _store(state.labels, work.relabel, labels[rows])
             traces[rows, 0] = state.cursor[N_CLUSTERS]
             traces[rows, 1] = state.concentration[0]
             traces[rows, 2] = log_joint
@@ -79,28 +77,27 @@ def advance(model, state, work, plan, labels, traces, budget):
     return False, rows
 
 
-@jit
-def _items(model, state, work, how, budget):
-    if how == 0:
-        state.cursor[ITEM] = state.labels.size
-        return 1, False
-    if how == 1:
-        return explicit_items(model, state, work, budget)
-    return collapsed_items(model, state, work, budget)
-
-
-@jit
+@inner
 def _finish_scan(model, state, work, plan):
     """New concentration, new (mu, T) for every cluster, the proxy; returns the log joint."""
-    update_concentration(model, state)
+    t = state.cursor[N_CLUSTERS]
+    n = state.labels.size
+    update_concentration(model.sizes, n, t, state.concentration, state.random)
     value = draw_parameters(model, state, work)
     state.cursor[SCANS] += 1
     state.cursor[ITEM] = 0
     state.cursor[MOVES] = 0
     if state.cursor[SCANS] <= plan[6] and plan[4] + plan[5] > 0:
-        learn_proxy(model, state)
-        set_proxy(model, state, work)
-    return value + log_partition(model, state) + model.log_joint_const
+        learn_proxy(model.prior, state)
+        set_proxy(
+            model.proxy,
+            state.proxy,
+            work.scratch.matrix[0],
+            state.proxy_inverse,
+            state.proxy_log_det,
+        )
+    value += log_partition(model.sizes, state.order, state.count, t, n, state.concentration[0])
+    return value + model.log_joint_const
 
 
 @jit
@@ -109,9 +106,15 @@ def draw_parameters(model, state, work):
     value = 0.0
     for a in range(state.cursor[N_CLUSTERS]):
         k = state.order[a]
-        total, cross = state.total[k], state.cross[k]
         state.log_marginal[k] = draw(
-            model, state.count[k], total, cross, state.mean[k], state.root[k], work, state.random
+            model.prior,
+            state.count[k],
+            state.total[k],
+            state.cross[k],
+            state.mean[k],
+            state.root[k],
+            work.scratch,
+            state.random,
         )
         state.known[k] = True
         value += state.log_marginal[k]
@@ -119,75 +122,71 @@ def draw_parameters(model, state, work):
 
 
 @jit
-def learn_proxy(model, state):
+def learn_proxy(prior, state):
     """Running mean of the pooled covariance within clusters, the past fading."""
-    if model.kind == NO_DATA and state.cursor[PROXY_SCANS] > 0:
+    if prior.kind == NO_DATA and state.cursor[PROXY_SCANS] > 0:
         return
     state.cursor[PROXY_SCANS] += 1
     rate = max(1.0 / state.cursor[PROXY_SCANS], 0.01)
-    n = state.labels.size
-    for x in range(state.proxy.shape[0]):
-        for y in range(x + 1 if model.shape == FULL else 1):
-            other = y if model.shape == FULL else x
-            s = model.scale[x, y] / model.df
+    p, q = state.proxy.shape
+    for x in range(p):
+        for y in range(x + 1 if q == p else 1):
+            other = y if q == p else x
+            s = prior.scale[x, y] / prior.df
             for a in range(state.cursor[N_CLUSTERS]):
                 k = state.order[a]
                 s += state.cross[k, x, y]
                 s -= state.total[k, x] * state.total[k, other] / state.count[k]
-            s /= n + 1.0
+            s /= state.labels.size + 1.0
             state.proxy[x, y] += rate * (s - state.proxy[x, y])
-            if model.shape == FULL:
+            if q == p:
                 state.proxy[y, x] = state.proxy[x, y]
 
 
-@jit
-def update_concentration(model, state):
-    """The concentration given the number of clusters: exact for the Dirichlet process
+@inner
+def update_concentration(sizes, n, t, concentration, rng):
+    """The concentration given the number of clusters t: exact for the Dirichlet process
     (Escobar & West 1995), a slice step in its logarithm for Pitman-Yor.
     """
-    if model.conc_shape == 0.0 or model.partition == FINITE:
+    if sizes.conc_shape == 0.0 or sizes.kind == FINITE:
         return
-    n = state.labels.size
-    t = state.cursor[N_CLUSTERS]
-    rng = state.random
-    if model.partition != DIRICHLET:
-        _slice_concentration(model, state)
+    if sizes.kind != DIRICHLET:
+        _slice_concentration(sizes, n, t, concentration, rng)
         return
-    x = random.gamma(rng, state.concentration[0] + 1.0)
+    x = random.gamma(rng, concentration[0] + 1.0)
     y = random.gamma(rng, float(n))
-    rate = model.conc_rate - math.log(x / (x + y))
-    shape = model.conc_shape + t
+    rate = sizes.conc_rate - math.log(x / (x + y))
+    shape = sizes.conc_shape + t
     if random.uniform(rng) * (shape - 1.0 + n * rate) >= shape - 1.0:
         shape -= 1.0
-    state.concentration[0] = random.gamma(rng, shape) / rate
+    concentration[0] = random.gamma(rng, shape) / rate
 
 
-@jit
-def _log_concentration(model, state, log_a):
+@inner
+def _log_concentration(sizes, n, t, log_a):
     """Log density of log concentration given the number of clusters, Pitman-Yor."""
     a = math.exp(log_a)
-    value = model.conc_shape * log_a - model.conc_rate * a
-    value += math.lgamma(a + 1.0) - math.lgamma(a + state.labels.size)
-    for t in range(1, state.cursor[N_CLUSTERS]):
-        value += math.log(a + model.discount * t)
+    value = sizes.conc_shape * log_a - sizes.conc_rate * a
+    value += math.lgamma(a + 1.0) - math.lgamma(a + n)
+    for k in range(1, t):
+        value += math.log(a + sizes.discount * k)
     return value
 
 
-@jit
-def _slice_concentration(model, state):
-    rng = state.random
-    now = math.log(state.concentration[0])
-    level = _log_concentration(model, state, now) + math.log(1.0 - random.uniform(rng))
+@inner
+def _slice_concentration(sizes, n, t, concentration, rng):
+    now = math.log(concentration[0])
+    level = _log_concentration(sizes, n, t, now) + math.log(1.0 - random.uniform(rng))
     low = now - 2.0 * random.uniform(rng)
     high = low + 2.0
-    while _log_concentration(model, state, low) > level:
+    while _log_concentration(sizes, n, t, low) > level:
         low -= 2.0
-    while _log_concentration(model, state, high) > level:
+    while _log_concentration(sizes, n, t, high) > level:
         high += 2.0
     while True:
         new = low + random.uniform(rng) * (high - low)
-        if _log_concentration(model, state, new) >= level:
-            state.concentration[0] = math.exp(new)
+        if _log_concentration(sizes, n, t, new) >= level:
+            concentration[0] = math.exp(new)
             return
         if new < now:
             low = new
@@ -195,35 +194,31 @@ def _slice_concentration(model, state):
             high = new
 
 
-@jit
-def log_partition(model, state):
-    """log p(partition | concentration) + log p(concentration), up to a constant for FINITE."""
-    n = state.labels.size
-    t = state.cursor[N_CLUSTERS]
+@inner
+def log_partition(sizes, order, count, t, n, concentration):
+    """log p(partition | concentration) + log p(concentration), up to a constant."""
     value = 0.0
     for a in range(t):
-        value += model.log_size[state.count[state.order[a]]]
-    if model.partition == FINITE:
-        for k in range(1, t):
-            value += model.log_more[k]
-        return value
-    a = state.concentration[0]
-    value += math.lgamma(a + 1.0) - math.lgamma(a + n)
+        value += sizes.log_size[count[order[a]]]
     for k in range(1, t):
-        value += math.log(a + model.discount * k)
-    if model.conc_shape > 0.0:
-        value += (model.conc_shape - 1.0) * math.log(a) - model.conc_rate * a
+        value += log_more(sizes, concentration, k)
+    if sizes.kind != FINITE:
+        value += math.lgamma(concentration + 1.0) - math.lgamma(concentration + n)
+        if sizes.conc_shape > 0.0:
+            value += (sizes.conc_shape - 1.0) * math.log(concentration)
+            value -= sizes.conc_rate * concentration
     return value
 
 
-@jit
-def _store(state, work, row):
+@inner
+def _store(labels, relabel, row):
     """The labels, numbered by first appearance."""
-    work.relabel[:] = -1
+    for k in range(relabel.size):
+        relabel[k] = -1
     fresh = 0
     for i in range(row.size):
-        k = state.labels[i]
-        if work.relabel[k] < 0:
-            work.relabel[k] = fresh
+        k = labels[i]
+        if relabel[k] < 0:
+            relabel[k] = fresh
             fresh += 1
-        row[i] = work.relabel[k]
+        row[i] = relabel[k]

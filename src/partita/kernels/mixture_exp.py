@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner
 from partita.kernels.mixture_types import BLOCK
 
 _LOG2E = 1.0 / math.log(2.0)
@@ -24,7 +24,7 @@ _C = tuple(1.0 / math.factorial(k) for k in range(14))
 _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = _C[2:]
 
 
-@jit
+@inner
 def exp_rows(source, target, m, top):
     """``target[:m] = exp(min(source[:m], top))``; whether any entry was cut at ``top``.
 

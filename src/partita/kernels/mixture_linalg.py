@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner
 
 
-@jit
+@inner
 def cholesky(a):
     """Overwrite the lower triangle of ``a`` by L with LL' = a; return log det a, or nan."""
     p = a.shape[0]
@@ -29,7 +29,7 @@ def cholesky(a):
     return 2.0 * log_det
 
 
-@jit
+@inner
 def invert_lower(a):
     """Overwrite the lower triangle of ``a``, L, by its inverse."""
     p = a.shape[0]
@@ -42,7 +42,7 @@ def invert_lower(a):
             a[i, j] = s / a[i, i]
 
 
-@jit
+@inner
 def invert(a, out):
     """Write the inverse of the positive definite ``a`` to ``out``; ``a`` is overwritten.
 
@@ -61,7 +61,7 @@ def invert(a, out):
     return log_det
 
 
-@jit
+@inner
 def eigen(a, vectors, values):
     """Eigenvectors (columns) and eigenvalues of the symmetric ``a`` by Jacobi rotations."""
     p = a.shape[0]
@@ -85,7 +85,7 @@ def eigen(a, vectors, values):
         values[i] = a[i, i]
 
 
-@jit
+@inner
 def _rotate(a, vectors, i, j):
     if a[i, j] == 0.0:
         return

@@ -12,12 +12,12 @@ import math
 from partita.kernels import mixture_linalg as linalg
 from partita.kernels import mixture_random as random
 from partita.kernels import mixture_scale as scale
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner, jit
 from partita.kernels.mixture_types import CONJUGATE, FULL, INDEPENDENT, NO_DATA, SPHERICAL
 
 
-@jit
-def log_marginal(model, n, total, cross, work):
+@inner
+def log_marginal(prior, n, total, cross, scratch):
     """log m(S): the density of the cluster's items with (mu, T) integrated out.
 
     Parameters
@@ -29,87 +29,87 @@ def log_marginal(model, n, total, cross, work):
     cross : (p, q)
         Sum of their products; squares alone for diagonal and spherical covariances.
     """
-    if model.kind == NO_DATA:
+    if prior.kind == NO_DATA:
         return 0.0
-    a = work.matrix[0]
-    _posterior_scale(model, n, total, cross, a)
-    value = model.log_const[n]
-    if model.kind == CONJUGATE:
-        return value - 0.5 * _freedom(model, n) * _log_det(model, a)
-    nu = 0.5 * _freedom(model, n)
+    a = scratch.matrix[0]
+    _posterior_scale(prior, n, total, cross, a)
+    value = prior.log_const[n]
+    if prior.kind == CONJUGATE:
+        return value - 0.5 * _freedom(prior, n) * _log_det(prior, a)
+    nu = 0.5 * _freedom(prior, n)
     p = total.size
-    if model.shape == FULL:
-        log_det = _eigenbasis(n, total, a, work)
+    if prior.shape == FULL:
+        log_det = _eigenbasis(n, total, a, scratch)
         value -= nu * log_det
-        return value + scale.log_integral(nu, work.vector[0], work.vector[1], p, work)
-    if model.shape == SPHERICAL:
-        _spherical_basis(model, n, total, a[0, 0], work)
+        return value + scale.log_integral(nu, scratch.vector[0], scratch.vector[1], p, scratch)
+    if prior.shape == SPHERICAL:
+        _spherical_basis(prior, n, total, a[0, 0], scratch)
         value -= nu * math.log(a[0, 0])
-        return value + scale.log_integral(nu, work.vector[0], work.vector[1], p, work)
+        return value + scale.log_integral(nu, scratch.vector[0], scratch.vector[1], p, scratch)
     for j in range(p):
-        work.vector[0, 0] = 2.0 * n / a[j, 0]
-        work.vector[1, 0] = (total[j] / n) ** 2
+        scratch.vector[0, 0] = 2.0 * n / a[j, 0]
+        scratch.vector[1, 0] = (total[j] / n) ** 2
         value -= nu * math.log(a[j, 0])
-        value += scale.log_integral(nu, work.vector[0], work.vector[1], 1, work)
+        value += scale.log_integral(nu, scratch.vector[0], scratch.vector[1], a.shape[1], scratch)
     return value
 
 
-@jit
-def draw(model, n, total, cross, mean, root, work, state):
+@inner
+def draw(prior, n, total, cross, mean, root, scratch, state):
     """Draw (mu, T) of a cluster given its items; return log m(S).
 
     Writes mu to ``mean`` (p,) and the lower R with T = R'R to ``root`` (p, q).
     """
-    if model.kind == NO_DATA:
+    if prior.kind == NO_DATA:
         return 0.0
-    a = work.matrix[0]
-    _posterior_scale(model, n, total, cross, a)
-    if model.kind == INDEPENDENT:
-        value = _draw_mean(model, n, total, cross, a, mean, work, state)
-        _draw_precision(model, n, a, root, work, state)
+    a = scratch.matrix[0]
+    _posterior_scale(prior, n, total, cross, a)
+    if prior.kind == INDEPENDENT:
+        value = _draw_mean(prior, n, total, cross, a, mean, scratch, state)
+        _draw_precision(prior, n, a, root, scratch, state)
         return value
-    value = model.log_const[n] - 0.5 * _freedom(model, n) * _log_det(model, a)
-    _posterior_scale(model, n, total, cross, a)
-    _draw_precision(model, n, a, root, work, state)
-    _draw_conjugate_mean(model, n, total, root, mean, work, state)
+    value = prior.log_const[n] - 0.5 * _freedom(prior, n) * _log_det(prior, a)
+    _posterior_scale(prior, n, total, cross, a)
+    _draw_precision(prior, n, a, root, scratch, state)
+    _draw_conjugate_mean(prior, n, total, root, mean, scratch, state)
     return value
 
 
-@jit
-def _freedom(model, n):
+@inner
+def _freedom(prior, n):
     """Degrees of freedom of T given n items."""
-    if model.shape == SPHERICAL:
-        return model.df + n * model.x.shape[1]
-    return model.df + n
+    if prior.shape == SPHERICAL:
+        return prior.df + n * prior.mean_var.size
+    return prior.df + n
 
 
-@jit
-def _posterior_scale(model, n, total, cross, a):
+@inner
+def _posterior_scale(prior, n, total, cross, a):
     """R0^-1 + scatter, with the prior mean's pull added for the conjugate prior."""
     p = total.size
     pull = 1.0 / n
-    if model.kind == CONJUGATE:
-        pull = 1.0 / (n + model.mean_weight)
-    if model.shape == FULL:
+    if prior.kind == CONJUGATE:
+        pull = 1.0 / (n + prior.mean_weight)
+    if prior.shape == FULL:
         for i in range(p):
             for j in range(i + 1):
-                a[i, j] = model.scale[i, j] + cross[i, j] - pull * total[i] * total[j]
+                a[i, j] = prior.scale[i, j] + cross[i, j] - pull * total[i] * total[j]
                 a[j, i] = a[i, j]
-    elif model.shape == SPHERICAL:
-        s = model.scale[0, 0]
+    elif prior.shape == SPHERICAL:
+        s = prior.scale[0, 0]
         for i in range(p):
             s += max(cross[i, 0] - pull * total[i] * total[i], 0.0)
         a[0, 0] = s
     else:
         for i in range(p):
-            a[i, 0] = model.scale[i, 0] + max(cross[i, 0] - pull * total[i] * total[i], 0.0)
+            a[i, 0] = prior.scale[i, 0] + max(cross[i, 0] - pull * total[i] * total[i], 0.0)
 
 
-@jit
-def _log_det(model, a):
-    if model.shape == FULL:
+@inner
+def _log_det(prior, a):
+    if prior.shape == FULL:
         return linalg.cholesky(a)
-    if model.shape == SPHERICAL:
+    if prior.shape == SPHERICAL:
         return math.log(a[0, 0])
     value = 0.0
     for i in range(a.shape[0]):
@@ -117,15 +117,15 @@ def _log_det(model, a):
     return value
 
 
-@jit
-def _eigenbasis(n, total, a, work):
+@inner
+def _eigenbasis(n, total, a, scratch):
     """Rates a_j and squared means z_j^2 of the scale integral; returns log det A.
 
     Leaves eigenvectors in matrix[1], eigenvalues in vector[2], z in vector[3].
     """
     p = total.size
-    vectors = work.matrix[1]
-    values = work.vector[2]
+    vectors = scratch.matrix[1]
+    values = scratch.vector[2]
     linalg.eigen(a, vectors, values)
     log_det = 0.0
     for j in range(p):
@@ -133,92 +133,92 @@ def _eigenbasis(n, total, a, work):
         for i in range(p):
             z += vectors[i, j] * total[i]
         z /= n
-        work.vector[3, j] = z
-        work.vector[0, j] = 2.0 * n / values[j]
-        work.vector[1, j] = z * z
+        scratch.vector[3, j] = z
+        scratch.vector[0, j] = 2.0 * n / values[j]
+        scratch.vector[1, j] = z * z
         log_det += math.log(values[j])
     return log_det
 
 
-@jit
-def _spherical_basis(model, n, total, a, work):
+@inner
+def _spherical_basis(prior, n, total, a, scratch):
     for j in range(total.size):
-        work.vector[0, j] = 2.0 * n * model.mean_var[j] / a
-        work.vector[1, j] = (total[j] / n) ** 2 / model.mean_var[j]
+        scratch.vector[0, j] = 2.0 * n * prior.mean_var[j] / a
+        scratch.vector[1, j] = (total[j] / n) ** 2 / prior.mean_var[j]
 
 
-@jit
-def _draw_mean(model, n, total, cross, a, mean, work, state):
+@inner
+def _draw_mean(prior, n, total, cross, a, mean, scratch, state):
     """mu given the items, T integrated out; leaves in ``a`` the scale of T given mu."""
     p = total.size
-    nu = 0.5 * _freedom(model, n)
-    value = model.log_const[n]
-    if model.shape == FULL:
-        value -= nu * _eigenbasis(n, total, a, work)
-        g, log_i = scale.draw_scale(nu, work.vector[0], work.vector[1], p, work, state)
+    nu = 0.5 * _freedom(prior, n)
+    value = prior.log_const[n]
+    if prior.shape == FULL:
+        value -= nu * _eigenbasis(n, total, a, scratch)
+        g, log_i = scale.draw_scale(nu, scratch.vector[0], scratch.vector[1], p, scratch, state)
         value += log_i
-        _mean_in_eigenbasis(p, g, mean, work, state)
-        _posterior_scale(model, n, total, cross, a)
+        _mean_in_eigenbasis(p, g, mean, scratch, state)
+        _posterior_scale(prior, n, total, cross, a)
         for i in range(p):
             for j in range(p):
                 a[i, j] += n * (mean[i] - total[i] / n) * (mean[j] - total[j] / n)
         return value
-    if model.shape == SPHERICAL:
-        _spherical_basis(model, n, total, a[0, 0], work)
+    if prior.shape == SPHERICAL:
+        _spherical_basis(prior, n, total, a[0, 0], scratch)
         value -= nu * math.log(a[0, 0])
-        g, log_i = scale.draw_scale(nu, work.vector[0], work.vector[1], p, work, state)
+        g, log_i = scale.draw_scale(nu, scratch.vector[0], scratch.vector[1], p, scratch, state)
         value += log_i
         for j in range(p):
-            mean[j] = _normal_mean(work.vector[0, j] * g, total[j] / n, model.mean_var[j], state)
+            mean[j] = _normal_mean(scratch.vector[0, j] * g, total[j] / n, prior.mean_var[j], state)
         for j in range(p):
             a[0, 0] += n * (mean[j] - total[j] / n) ** 2
         return value
     for j in range(p):
-        work.vector[0, 0] = 2.0 * n / a[j, 0]
-        work.vector[1, 0] = (total[j] / n) ** 2
+        scratch.vector[0, 0] = 2.0 * n / a[j, 0]
+        scratch.vector[1, 0] = (total[j] / n) ** 2
         value -= nu * math.log(a[j, 0])
-        g, log_i = scale.draw_scale(nu, work.vector[0], work.vector[1], 1, work, state)
+        g, log_i = scale.draw_scale(nu, scratch.vector[0], scratch.vector[1], a.shape[1], scratch, state)
         value += log_i
-        mean[j] = _normal_mean(work.vector[0, 0] * g, total[j] / n, 1.0, state)
+        mean[j] = _normal_mean(scratch.vector[0, 0] * g, total[j] / n, 1.0, state)
         a[j, 0] += n * (mean[j] - total[j] / n) ** 2
     return value
 
 
-@jit
+@inner
 def _normal_mean(ag, center, variance, state):
     """N(0, v) times N(center, v / ag), drawn from."""
     shrink = ag / (1.0 + ag)
     return shrink * center + math.sqrt(variance / (1.0 + ag)) * random.normal(state)
 
 
-@jit
-def _mean_in_eigenbasis(p, g, mean, work, state):
-    vectors = work.matrix[1]
+@inner
+def _mean_in_eigenbasis(p, g, mean, scratch, state):
+    vectors = scratch.matrix[1]
     for j in range(p):
         mean[j] = 0.0
     for j in range(p):
-        z = _normal_mean(work.vector[0, j] * g, work.vector[3, j], 1.0, state)
+        z = _normal_mean(scratch.vector[0, j] * g, scratch.vector[3, j], 1.0, state)
         for i in range(p):
             mean[i] += vectors[i, j] * z
 
 
-@jit
-def _draw_precision(model, n, a, root, work, state):
+@inner
+def _draw_precision(prior, n, a, root, scratch, state):
     """T ~ Wishart(A^-1, df + n), as R: with A = LL' and Bartlett's C upper, R = C' L^-1."""
-    p = model.x.shape[1]
-    df = _freedom(model, n)
-    if model.shape == SPHERICAL:
+    p = prior.mean_var.size
+    df = _freedom(prior, n)
+    if prior.shape == SPHERICAL:
         r = math.sqrt(2.0 * random.gamma(state, 0.5 * df) / a[0, 0])
         for j in range(p):
             root[j, 0] = r
         return
-    if model.shape != FULL:
+    if prior.shape != FULL:
         for j in range(p):
             root[j, 0] = math.sqrt(2.0 * random.gamma(state, 0.5 * df) / a[j, 0])
         return
     linalg.cholesky(a)
     linalg.invert_lower(a)
-    c = work.matrix[2]
+    c = scratch.matrix[2]
     for j in range(p):
         c[j, j] = math.sqrt(2.0 * random.gamma(state, 0.5 * (df - (p - 1 - j))))
         for i in range(j):
@@ -231,32 +231,32 @@ def _draw_precision(model, n, a, root, work, state):
             root[i, j] = s
 
 
-@jit
-def _draw_conjugate_mean(model, n, total, root, mean, work, state):
+@inner
+def _draw_conjugate_mean(prior, n, total, root, mean, scratch, state):
     """mu ~ N(total / k, (k T)^-1), k = k0 + n: solve R d = e / sqrt(k) with e standard normal."""
     p = total.size
-    k = model.mean_weight + n
+    k = prior.mean_weight + n
     for i in range(p):
         d = random.normal(state) / math.sqrt(k)
-        if model.shape == FULL:
+        if prior.shape == FULL:
             for j in range(i):
-                d -= root[i, j] * work.vector[4, j]
+                d -= root[i, j] * scratch.vector[4, j]
             d /= root[i, i]
         else:
             d /= root[i, 0]
-        work.vector[4, i] = d
+        scratch.vector[4, i] = d
         mean[i] = total[i] / k + d
 
 
 @jit
-def log_marginals(model, sizes, totals, crosses, work, out):
+def log_marginals(prior, sizes, totals, crosses, scratch, out):
     """``log_marginal`` of many clusters."""
     for k in range(sizes.size):
-        out[k] = log_marginal(model, sizes[k], totals[k], crosses[k], work)
+        out[k] = log_marginal(prior, sizes[k], totals[k], crosses[k], scratch)
 
 
 @jit
-def draw_many(model, n, total, cross, means, roots, work, state):
+def draw_many(prior, n, total, cross, means, roots, scratch, state):
     """Many draws of one cluster's (mu, T)."""
     for k in range(means.shape[0]):
-        draw(model, n, total, cross, means[k], roots[k], work, state)
+        draw(prior, n, total, cross, means[k], roots[k], scratch, state)

@@ -16,200 +16,183 @@ from __future__ import annotations
 import math
 
 from partita.kernels import mixture_random as random
-from partita.kernels._compile import jit
-from partita.kernels.mixture_gibbs import add_item, close_slot, know, log_more, open_slot
+from partita.kernels._compile import inner
 from partita.kernels.mixture_marginal import log_marginal
 from partita.kernels.mixture_proposal import allocate
-from partita.kernels.mixture_types import FULL, MERGE, N_CLUSTERS, REALLOCATE, SPLIT
+from partita.kernels.mixture_slots import add_item, clear, close_slot, log_more, open_slot
+from partita.kernels.mixture_types import MERGE, N_CLUSTERS, REALLOCATE, SPLIT
 
 
-@jit
-def split_merge(model, state, work):
-    """Draw two items: propose to split their cluster, or to merge their two. Returns the cost."""
-    n = state.labels.size
-    if n < 2:
+@inner
+def move(model, state, work, anew):
+    """Propose one move and settle it; returns its cost.
+
+    With ``anew`` two clusters are allocated anew. Otherwise two items are drawn, and their
+    cluster is split or their two clusters merged.
+    """
+    labels, rng, sizes = state.labels, state.random, model.sizes
+    n_clusters = state.cursor[N_CLUSTERS]
+    if labels.size < 2 or (anew and n_clusters < 2):
         return 1
-    i = random.below(state.random, n)
-    j = random.below(state.random, n - 1)
-    if j >= i:
-        j += 1
-    if state.labels[i] == state.labels[j]:
-        return _split(model, state, work, i, j)
-    return _merge(model, state, work, i, j)
-
-
-@jit
-def _queue(state, work, i, j):
-    """The other members of the clusters of i and j, in random order."""
-    a, b = state.labels[i], state.labels[j]
+    i, j = _pair(labels, rng, anew)
+    a, b = labels[i], labels[j]
+    what = REALLOCATE if anew else (SPLIT if a == b else MERGE)
+    state.tally[what, 0] += 1
+    ratio = -_present(model, state, work, a, b)
+    size = state.count[a] + (0 if what == SPLIT else state.count[b])
+    n0 = size
     m = 0
-    for item in range(state.labels.size):
-        k = state.labels[item]
+    if what != MERGE:
+        m = _queue(labels, work.members, i, j, rng)
+        log_q, n0 = _allocate(model, state, work, m, i, j, what == MERGE)
+        ratio -= log_q
+    _sums(model.x, state, work, i, a, b, m, what)
+    for s in range(1 if what == MERGE else 2):
+        n = size - n0 if s else n0
+        ratio += sizes.log_size[n]
+        work.log_marginal[s] = log_marginal(
+            model.prior, n, work.total[s], work.cross[s], work.scratch
+        )
+        ratio += work.log_marginal[s]
+    if what == SPLIT:
+        ratio += log_more(sizes, state.concentration[0], n_clusters)
+    elif what == MERGE:
+        ratio -= log_more(sizes, state.concentration[0], n_clusters - 1)
+    else:
+        pairs = _pairs(state.order, state.count, n_clusters, labels.size)
+        more = 2 * (n0 * (size - n0) - state.count[a] * state.count[b])
+        ratio += math.log(pairs / float(pairs + more))
+    cost = labels.size // 8 + 8 * m
+    threshold = math.log(1.0 - random.uniform(rng))
+    # The probability of the way back only lowers the ratio: most merges end here.
+    if threshold >= ratio:
+        return cost
+    if what != SPLIT:
+        if what == MERGE:
+            m = _queue(labels, work.members, i, j, rng)
+        for c in range(m):
+            work.side[1, work.members[c]] = labels[work.members[c]] == b
+        back, _ = _allocate(model, state, work, m, i, j, what != SPLIT)
+        if threshold >= ratio + back:
+            return cost + 8 * m
+    state.tally[what, 1] += 1
+    _settle(state, work, j, a, b, m, n0, size - n0, what)
+    return cost + 8 * m
+
+
+@inner
+def _pair(labels, rng, apart):
+    """Two different items, uniformly; of different clusters if ``apart``."""
+    n = labels.size
+    while True:
+        i = random.below(rng, n)
+        j = random.below(rng, n)
+        if i != j and not (apart and labels[i] == labels[j]):
+            return i, j
+
+
+@inner
+def _present(model, state, work, a, b):
+    """Log marginals and size weights of the clusters as they are."""
+    value = 0.0
+    for s in range(1 if a == b else 2):
+        k = b if s else a
+        if not state.known[k]:
+            state.log_marginal[k] = log_marginal(
+                model.prior, state.count[k], state.total[k], state.cross[k], work.scratch
+            )
+            state.known[k] = True
+        value += state.log_marginal[k] + model.sizes.log_size[state.count[k]]
+    return value
+
+
+@inner
+def _queue(labels, members, i, j, rng):
+    """The other members of the clusters of i and j, in random order."""
+    a, b = labels[i], labels[j]
+    m = 0
+    for item in range(labels.size):
+        k = labels[item]
         if (k == a or k == b) and item != i and item != j:
-            work.members[m] = item
+            members[m] = item
             m += 1
-    random.shuffle(state.random, work.members, m)
+    random.shuffle(rng, members, m)
     return m
 
 
-@jit
-def _sums(model, work, side, i, m):
-    """Sums of side 0 into scratch (total: vector[5], cross: matrix[5])."""
-    total, cross = work.vector[5], work.matrix[5]
-    total[:] = 0.0
-    cross[:] = 0.0
-    add_item(model, total, cross, i, 1.0)
-    for a in range(m):
-        item = work.members[a]
-        if side[item] == 0:
-            add_item(model, total, cross, item, 1.0)
-
-
-@jit
-def _rest(model, whole_total, whole_cross, work):
-    """The whole less side 0 into scratch (total: vector[4], cross: matrix[2])."""
-    p = whole_total.size
-    q = whole_cross.shape[1]
-    for x in range(p):
-        work.vector[4, x] = whole_total[x] - work.vector[5, x]
-        for y in range(q):
-            work.matrix[2, x, y] = whole_cross[x, y] - work.matrix[5, x, y]
-            if model.shape != FULL:
-                work.matrix[2, x, y] = max(work.matrix[2, x, y], 0.0)
-
-
-@jit
-def _split(model, state, work, i, j):
-    a = state.labels[i]
-    state.tally[SPLIT, 0] += 1
-    size = state.count[a]
-    know(model, state, work, a)
-    m = _queue(state, work, i, j)
-    log_q, n0 = allocate(model, state, work, m, i, j, work.side, True)
-    n1 = size - n0
-    _sums(model, work, work.side, i, m)
-    _rest(model, state.total[a], state.cross[a], work)
-    log0 = log_marginal(model, n0, work.vector[5], work.matrix[5], work)
-    log1 = log_marginal(model, n1, work.vector[4], work.matrix[2], work)
-    ratio = log0 + log1 - state.log_marginal[a] - log_q
-    ratio += model.log_size[n0] + model.log_size[n1] - model.log_size[size]
-    ratio += log_more(model, state, state.cursor[N_CLUSTERS])
-    if math.log(1.0 - random.uniform(state.random)) < ratio:
-        state.tally[SPLIT, 1] += 1
-        b = open_slot(state)
-        state.labels[j] = b
-        for c in range(m):
-            if work.side[work.members[c]] == 1:
-                state.labels[work.members[c]] = b
-        _settle(state, work, a, n0, work.vector[5], work.matrix[5], log0)
-        _settle(state, work, b, n1, work.vector[4], work.matrix[2], log1)
-    return state.labels.size // 8 + 8 * m
-
-
-@jit
-def _settle(state, work, k, n, total, cross, log_m):
-    state.count[k] = n
-    state.total[k] = total
-    state.cross[k] = cross
-    state.log_marginal[k] = log_m
-    state.known[k] = True
-
-
-@jit
-def _merge(model, state, work, i, j):
-    a, b = state.labels[i], state.labels[j]
-    state.tally[MERGE, 0] += 1
-    n0, n1 = state.count[a], state.count[b]
-    know(model, state, work, a)
-    know(model, state, work, b)
-    total, cross = work.vector[5], work.matrix[5]
-    total[:] = state.total[a] + state.total[b]
-    cross[:] = state.cross[a] + state.cross[b]
-    log_m = log_marginal(model, n0 + n1, total, cross, work)
-    ratio = log_m - state.log_marginal[a] - state.log_marginal[b]
-    ratio += model.log_size[n0 + n1] - model.log_size[n0] - model.log_size[n1]
-    ratio -= log_more(model, state, state.cursor[N_CLUSTERS] - 1)
-    threshold = math.log(1.0 - random.uniform(state.random))
-    # The way back only lowers the ratio: most merges end here, before the queue is walked.
-    if threshold >= ratio:
-        return 40
-    m = _queue(state, work, i, j)
-    for c in range(m):
-        work.side[work.members[c]] = state.labels[work.members[c]] == b
-    log_q, _ = allocate(model, state, work, m, i, j, work.side, False)
-    if threshold < ratio + log_q:
-        state.tally[MERGE, 1] += 1
-        state.labels[j] = a
-        for c in range(m):
-            state.labels[work.members[c]] = a
-        _settle(state, work, a, n0 + n1, total, cross, log_m)
-        close_slot(state, b)
-    return state.labels.size // 8 + 8 * m
-
-
-@jit
-def reallocate(model, state, work):
-    """Draw two items of different clusters and allocate the members of both anew.
-
-    The pair is uniform over pairs in different clusters; their number enters the ratio.
-    """
-    n = state.labels.size
-    if state.cursor[N_CLUSTERS] < 2:
-        return 1
-    i = random.below(state.random, n)
-    j = random.below(state.random, n)
-    while state.labels[i] == state.labels[j]:
-        i = random.below(state.random, n)
-        j = random.below(state.random, n)
-    state.tally[REALLOCATE, 0] += 1
-    a, b = state.labels[i], state.labels[j]
-    know(model, state, work, a)
-    know(model, state, work, b)
-    m = _queue(state, work, i, j)
-    size = state.count[a] + state.count[b]
-    log_q, n0 = allocate(model, state, work, m, i, j, work.side, True)
-    n1 = size - n0
-    log0, log1 = _two_sides(model, state, work, a, b, i, m, n0, n1)
-    ratio = log0 + log1 - state.log_marginal[a] - state.log_marginal[b] - log_q
-    ratio += model.log_size[n0] + model.log_size[n1]
-    ratio -= model.log_size[state.count[a]] + model.log_size[state.count[b]]
-    ratio += math.log(_pairs(state)) - math.log(
-        _pairs(state) + 2.0 * (n0 * n1 - state.count[a] * state.count[b])
+@inner
+def _allocate(model, state, work, m, i, j, present):
+    """Draw sides into row 0 of ``work.side``, or follow those in row 1."""
+    return allocate(
+        model.x,
+        model.proxy,
+        state.proxy_inverse,
+        state.proxy_log_det[0],
+        work.members,
+        m,
+        (i, j),
+        work.side[1 if present else 0],
+        not present,
+        (work.side_matrix, work.side_vector),
+        state.random,
     )
-    threshold = math.log(1.0 - random.uniform(state.random))
-    if threshold >= ratio:
-        return n // 8 + 8 * m
+
+
+@inner
+def _sums(x, state, work, i, a, b, m, what):
+    """Sums of the clusters that are proposed: all of both, or side 0 and the rest."""
+    p, q = work.cross[0].shape
+    first, rest = (1, 0) if what == MERGE else (0, 1)
+    for u in range(p):
+        work.total[rest, u] = state.total[a, u]
+        if what != SPLIT:
+            work.total[rest, u] += state.total[b, u]
+        for v in range(q):
+            work.cross[rest, u, v] = state.cross[a, u, v]
+            if what != SPLIT:
+                work.cross[rest, u, v] += state.cross[b, u, v]
+    if what == MERGE:
+        return
+    clear(work.total[first], work.cross[first])
+    add_item(x[i], work.total[first], work.cross[first], 1.0)
     for c in range(m):
-        work.other_side[work.members[c]] = state.labels[work.members[c]] == b
-    back, _ = allocate(model, state, work, m, i, j, work.other_side, False)
-    if threshold < ratio + back:
-        state.tally[REALLOCATE, 1] += 1
-        for c in range(m):
-            state.labels[work.members[c]] = b if work.side[work.members[c]] else a
-        _settle(state, work, a, n0, work.vector[5], work.matrix[5], log0)
-        _settle(state, work, b, n1, work.vector[4], work.matrix[2], log1)
-    return n // 8 + 16 * m
+        item = work.members[c]
+        if work.side[0, item] == 0:
+            add_item(x[item], work.total[first], work.cross[first], 1.0)
+    for u in range(p):
+        work.total[rest, u] -= work.total[first, u]
+        for v in range(q):
+            work.cross[rest, u, v] -= work.cross[first, u, v]
 
 
-@jit
-def _two_sides(model, state, work, a, b, i, m, n0, n1):
-    """Log marginals of the two sides; their sums stay in scratch."""
-    _sums(model, work, work.side, i, m)
-    whole_total, whole_cross = work.vector[4], work.matrix[2]
-    whole_total[:] = state.total[a] + state.total[b]
-    whole_cross[:] = state.cross[a] + state.cross[b]
-    _rest(model, whole_total, whole_cross, work)
-    log0 = log_marginal(model, n0, work.vector[5], work.matrix[5], work)
-    log1 = log_marginal(model, n1, work.vector[4], work.matrix[2], work)
-    return log0, log1
+@inner
+def _settle(state, work, j, a, b, m, n0, n1, what):
+    """Make the proposed clusters the present ones."""
+    labels = state.labels
+    if what == SPLIT:
+        b = open_slot(state.cursor, state.order, state.place, state.free)
+        labels[j] = b
+    for c in range(m):
+        item = work.members[c]
+        labels[item] = a if what == MERGE or work.side[0, item] == 0 else b
+    if what == MERGE:
+        labels[j] = a
+        close_slot(state.cursor, state.order, state.place, state.free, b)
+    for s in range(1 if what == MERGE else 2):
+        k = b if s else a
+        state.count[k] = n1 if s else n0
+        state.log_marginal[k] = work.log_marginal[s]
+        state.known[k] = True
+        for u in range(work.total.shape[1]):
+            state.total[k, u] = work.total[s, u]
+            for v in range(work.cross.shape[2]):
+                state.cross[k, u, v] = work.cross[s, u, v]
 
 
-@jit
-def _pairs(state):
-    """Ordered pairs of items in different clusters."""
-    n = float(state.labels.size)
+@inner
+def _pairs(order, count, n_clusters, n):
+    """Number of ordered pairs of items in different clusters."""
     value = n * n
-    for a in range(state.cursor[N_CLUSTERS]):
-        c = float(state.count[state.order[a]])
-        value -= c * c
+    for a in range(n_clusters):
+        value -= count[order[a]] ** 2
     return value

@@ -14,14 +14,14 @@ import math
 
 import numpy as np
 
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner, jit
 
 _S11, _S17, _S19, _S23 = np.uint64(11), np.uint64(17), np.uint64(19), np.uint64(23)
 _S41, _S45 = np.uint64(41), np.uint64(45)
 _UNIT = 2.0**-53
 
 
-@jit
+@inner
 def uniform(state):
     """One number in [0, 1)."""
     a = state[0] + state[3]
@@ -37,13 +37,13 @@ def uniform(state):
     return float(result >> _S11) * _UNIT
 
 
-@jit
+@inner
 def below(state, n):
     """One whole number in 0..n-1."""
     return int(uniform(state) * n)
 
 
-@jit
+@inner
 def normal(state):
     """One standard normal (polar method, the second number dropped)."""
     while True:
@@ -54,7 +54,7 @@ def normal(state):
             return a * math.sqrt(-2.0 * math.log(r) / r)
 
 
-@jit
+@inner
 def gamma(state, shape):
     """One gamma variable of the given shape and rate 1."""
     boost = 1.0
@@ -76,7 +76,7 @@ def gamma(state, shape):
             return d * v * boost
 
 
-@jit
+@inner
 def shuffle(state, items, n):
     """Put the first ``n`` entries in random order, in place."""
     for i in range(n - 1, 0, -1):

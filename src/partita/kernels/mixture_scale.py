@@ -17,13 +17,13 @@ from __future__ import annotations
 import math
 
 from partita.kernels import mixture_random as random
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner
 from partita.kernels.mixture_types import MAX_NODES
 
 _CUT = 28.0
 
 
-@jit
+@inner
 def _decreasing(g, a, z2, m):
     """What multiplies the gamma density at g, in logs; it decreases from 0 as g grows."""
     product = 1.0
@@ -39,8 +39,8 @@ def _decreasing(g, a, z2, m):
     return -0.5 * (log_product + math.log(product) + quadratic)
 
 
-@jit
-def lay_nodes(nu, a, z2, m, work):
+@inner
+def lay_nodes(nu, a, z2, m, scratch):
     """Evaluate the integrand at nodes from right to left; return how many, which is the mode
     of the gamma density alone, the step, and the largest log value.
     """
@@ -56,9 +56,9 @@ def lay_nodes(nu, a, z2, m, work):
     while n < MAX_NODES:
         u = nu * t - g
         h = u + _decreasing(g, a, z2, m)
-        work.node_t[n] = t
-        work.node_u[n] = u
-        work.node_h[n] = h
+        scratch.node[0, n] = t
+        scratch.node[1, n] = u
+        scratch.node[2, n] = h
         best = max(best, h)
         n += 1
         # To the left u increases with t and bounds the rest, so nothing is missed further on.
@@ -69,49 +69,49 @@ def lay_nodes(nu, a, z2, m, work):
     return n, right, step, best
 
 
-@jit
-def log_integral(nu, a, z2, m, work):
+@inner
+def log_integral(nu, a, z2, m, scratch):
     """log I."""
-    n, _, step, best = lay_nodes(nu, a, z2, m, work)
+    n, _, step, best = lay_nodes(nu, a, z2, m, scratch)
     total = 0.0
     for i in range(n):
-        total += math.exp(work.node_h[i] - best)
+        total += math.exp(scratch.node[2, i] - best)
     return best + math.log(step * total) - math.lgamma(nu)
 
 
-@jit
-def draw_scale(nu, a, z2, m, work, state):
+@inner
+def draw_scale(nu, a, z2, m, scratch, state):
     """A draw of g, exact up to tails under e^-28, and log I.
 
     Rejection from a step function: the gamma density has its mode on a node and the other factor
     decreases, so their maxima over a cell lie at known ends.
     """
-    n, mode, step, best = lay_nodes(nu, a, z2, m, work)
+    n, mode, step, best = lay_nodes(nu, a, z2, m, scratch)
     total = 0.0
     for i in range(n):
-        total += math.exp(work.node_h[i] - best)
+        total += math.exp(scratch.node[2, i] - best)
     log_i = best + math.log(step * total) - math.lgamma(nu)
     total = 0.0
     for i in range(n - 1):
-        total += math.exp(_ceiling(work, i, mode) - best)
+        total += math.exp(_ceiling(scratch, i, mode) - best)
     while True:
         u = random.uniform(state) * total
         cell = 0
         while cell < n - 2:
-            u -= math.exp(_ceiling(work, cell, mode) - best)
+            u -= math.exp(_ceiling(scratch, cell, mode) - best)
             if u < 0.0:
                 break
             cell += 1
-        t = work.node_t[cell] - step * random.uniform(state)
+        t = scratch.node[0, cell] - step * random.uniform(state)
         g = math.exp(t)
         h = nu * t - g + _decreasing(g, a, z2, m)
-        if math.log(1.0 - random.uniform(state)) < h - _ceiling(work, cell, mode):
+        if math.log(1.0 - random.uniform(state)) < h - _ceiling(scratch, cell, mode):
             return g, log_i
 
 
-@jit
-def _ceiling(work, cell, mode):
+@inner
+def _ceiling(scratch, cell, mode):
     """Upper bound of the log integrand between node ``cell`` and the next to its left."""
     left = cell + 1
-    top = work.node_u[left] if cell < mode else work.node_u[cell]
-    return top + work.node_h[left] - work.node_u[left]
+    top = scratch.node[1, left] if cell < mode else scratch.node[1, cell]
+    return top + scratch.node[2, left] - scratch.node[1, left]

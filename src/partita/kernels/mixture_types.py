@@ -22,7 +22,39 @@ SCANS, ITEM, STORED, N_CLUSTERS, N_FREE, MOVES, PROXY_SCANS = 0, 1, 2, 3, 4, 5, 
 CURSOR_SIZE = 8
 
 # Rows of State.tally: proposed, accepted.
-SPLIT, MERGE, REALLOCATE, SHUFFLE = 0, 1, 2, 3
+SPLIT, MERGE, REALLOCATE = 0, 1, 2
+
+
+class Prior(NamedTuple):
+    """The prior of a cluster's mean and precision."""
+
+    kind: int
+    shape: int
+    df: float  # kappa0
+    mean_weight: float  # k0 of the conjugate prior
+    mean_var: np.ndarray  # (p,) prior variance of a cluster mean
+    scale: np.ndarray  # (p, q) inverse of R0; q = p for full, 1 for diagonal and spherical
+    log_const: np.ndarray  # (n + 2,) what a cluster's log marginal owes to its size alone
+
+
+class Sizes(NamedTuple):
+    """The prior of the partition, and of its concentration."""
+
+    kind: int
+    discount: float  # sigma of Pitman-Yor
+    gamma: float  # of the finite mixture
+    conc_shape: float  # gamma prior of the concentration; 0: fixed
+    conc_rate: float
+    log_size: np.ndarray  # (n + 2,) log weight of a cluster of that size
+    log_more: np.ndarray  # (t + 1,) log V(t + 1) / V(t) of the finite mixture
+
+
+class Proxy(NamedTuple):
+    """The conjugate model that proposes."""
+
+    weight: float
+    df: float
+    const: np.ndarray  # (n + 2,) its predictive's constant by size, log size included
 
 
 class Model(NamedTuple):
@@ -30,25 +62,11 @@ class Model(NamedTuple):
 
     x: np.ndarray  # (n, p) items
     xt: np.ndarray  # (p, n) the same, a column at a time for vector units
-    kind: int
-    shape: int
-    mean_var: np.ndarray  # (p,) prior variance of a cluster mean
-    mean_weight: float  # k0 of the conjugate prior
-    df: float  # kappa0
-    scale: np.ndarray  # (p, q) inverse of R0; q = p for full, 1 for diagonal and spherical
-    log_const: np.ndarray  # (n + 2,) what a cluster's log marginal owes to its size alone
     log_alone: np.ndarray  # (n,) log m({i})
-    partition: int
-    discount: float  # sigma of Pitman-Yor
-    gamma: float  # of the finite mixture
-    log_size: np.ndarray  # (n + 2,) log weight of a cluster of that size
-    log_more: np.ndarray  # (t + 1,) log V(t + 1) / V(t) of the finite mixture
-    conc_shape: float  # gamma prior of the concentration; 0: fixed
-    conc_rate: float
     log_joint_const: float
-    proxy_weight: float  # the proxy of the split-merge proposals: k, degrees of freedom,
-    proxy_df: float
-    proxy_const: np.ndarray  # (n + 2,) its predictive's constant by size, log size included
+    prior: Prior
+    sizes: Sizes
+    proxy: Proxy
 
 
 class State(NamedTuple):
@@ -70,25 +88,33 @@ class State(NamedTuple):
     proxy: np.ndarray  # (p, q) pooled covariance within clusters
     proxy_inverse: np.ndarray  # (p, q) inverse of the proxy's scale matrix
     proxy_log_det: np.ndarray  # (1,)
-    tally: np.ndarray  # (4, 2) int64
+    tally: np.ndarray  # (3, 2) int64
     random: np.ndarray  # (4,) uint64
+
+
+class Scratch(NamedTuple):
+    """Scratch of the marginals."""
+
+    matrix: np.ndarray  # (3, p, q)
+    vector: np.ndarray  # (5, p)
+    node: np.ndarray  # (3, MAX_NODES): nodes of the scale integral, and its terms there
 
 
 class Work(NamedTuple):
     """Scratch."""
 
+    scratch: Scratch
     exponent: np.ndarray  # (capacity, block)
     weight: np.ndarray  # (capacity, block)
     cumulative: np.ndarray  # (capacity + 1,)
-    matrix: np.ndarray  # (6, p, q)
-    vector: np.ndarray  # (12, p)
-    node_t: np.ndarray  # nodes of the scale integral, and its terms there
-    node_u: np.ndarray
-    node_h: np.ndarray
-    members: np.ndarray  # (n,) items of the clusters that a move touches
-    side: np.ndarray  # (n,) int8
-    other_side: np.ndarray  # (n,) int8
     relabel: np.ndarray  # (capacity,)
+    members: np.ndarray  # (n,) items of the clusters that a move touches
+    side: np.ndarray  # (2, n) int8: proposed, present
+    total: np.ndarray  # (2, p) sums of the clusters that a move proposes
+    cross: np.ndarray  # (2, p, q)
+    log_marginal: np.ndarray  # (2,)
+    side_matrix: np.ndarray  # (2, p, q) posterior of the proxy on either side
+    side_vector: np.ndarray  # (2, 3, p)
 
 
 BLOCK = 256

@@ -39,32 +39,40 @@ def make_model(
     log_size = partition.log_size(n + 1)
     finite = isinstance(partition, FiniteMixture)
     weight, df = 0.01, float(p + 4 if shape == types.FULL else 4)
+    prior = types.Prior(
+        kind=kind if with_data else types.NO_DATA,
+        shape=shape,
+        df=resolved.df,
+        mean_weight=resolved.mean_weight or 0.0,
+        mean_var=np.ascontiguousarray(resolved.mean_var),
+        scale=np.ascontiguousarray(scale),
+        log_const=_log_const(resolved, n + 1),
+    )
+    sizes = types.Sizes(
+        kind=_code(partition),
+        discount=float(partition.discount) if isinstance(partition, PitmanYor) else 0.0,
+        gamma=float(partition.gamma) if isinstance(partition, FiniteMixture) else 0.0,
+        conc_shape=concentration[0],
+        conc_rate=concentration[1],
+        log_size=log_size,
+        log_more=_log_more(partition, n) if finite else np.zeros(1),
+    )
     model = types.Model(
         x=np.ascontiguousarray(resolved.x),
         xt=np.ascontiguousarray(resolved.x.T),
-        kind=kind if with_data else types.NO_DATA,
-        shape=shape,
-        mean_var=np.ascontiguousarray(resolved.mean_var),
-        mean_weight=resolved.mean_weight or 0.0,
-        df=resolved.df,
-        scale=np.ascontiguousarray(scale),
-        log_const=_log_const(resolved, n + 1),
         log_alone=np.zeros(n),
-        partition=_code(partition),
-        discount=float(partition.discount) if isinstance(partition, PitmanYor) else 0.0,
-        gamma=float(partition.gamma) if isinstance(partition, FiniteMixture) else 0.0,
-        log_size=log_size,
-        log_more=_log_more(partition, n) if finite else np.zeros(1),
-        conc_shape=concentration[0],
-        conc_rate=concentration[1],
         log_joint_const=-n * resolved.log_unit if with_data else 0.0,
-        proxy_weight=weight,
-        proxy_df=df,
-        proxy_const=_proxy_const(shape, p, n, weight, df, log_size),
+        prior=prior,
+        sizes=sizes,
+        proxy=types.Proxy(weight, df, _proxy_const(shape, p, n, weight, df, log_size)),
     )
-    squares = _squares(model.x, shape)
     kernels.mixture_marginal.log_marginals(
-        model, np.ones(n, np.int64), model.x, squares, make_work(model, 1), model.log_alone
+        prior,
+        np.ones(n, np.int64),
+        model.x,
+        _squares(model.x, shape),
+        make_scratch(model),
+        model.log_alone,
     )
     return model
 
@@ -72,7 +80,7 @@ def make_model(
 def make_state(model: types.Model, labels: IntArray, start: float, random: Any) -> types.State:
     """A chain that stands at the partition ``labels``."""
     n, p = model.x.shape
-    q = model.scale.shape[1]
+    q = model.prior.scale.shape[1]
     slots = np.unique(labels, return_inverse=True)[1]
     used = int(slots.max()) + 1
     capacity = used + 16
@@ -93,15 +101,21 @@ def make_state(model: types.Model, labels: IntArray, start: float, random: Any) 
         proxy=np.zeros((p, q)),
         proxy_inverse=np.zeros((p, q)),
         proxy_log_det=np.zeros(1),
-        tally=np.zeros((4, 2), np.int64),
+        tally=np.zeros((3, 2), np.int64),
         random=random,
     )
     state.cursor[types.N_CLUSTERS] = used
     state.cursor[types.N_FREE] = capacity - used
     work = make_work(model, capacity)
-    kernels.mixture_gibbs.recount(model, state)
-    kernels.mixture_chain.learn_proxy(model, state)
-    kernels.mixture_proposal.set_proxy(model, state, work)
+    kernels.mixture_slots.recount(model.x, state)
+    kernels.mixture_chain.learn_proxy(model.prior, state)
+    kernels.mixture_proposal.set_proxy(
+        model.proxy,
+        state.proxy,
+        work.scratch.matrix[0],
+        state.proxy_inverse,
+        state.proxy_log_det,
+    )
     kernels.mixture_chain.draw_parameters(model, state, work)
     return state
 
@@ -123,20 +137,30 @@ def more_slots(state: types.State) -> types.State:
 def make_work(model: types.Model, capacity: int) -> types.Work:
     """Scratch for a chain with that many slots."""
     n, p = model.x.shape
-    q = model.scale.shape[1]
+    q = model.prior.scale.shape[1]
     return types.Work(
+        scratch=make_scratch(model),
         exponent=np.zeros((capacity, types.BLOCK)),
         weight=np.zeros((capacity, types.BLOCK)),
         cumulative=np.zeros(capacity + 1),
-        matrix=np.zeros((6, p, q)),
-        vector=np.zeros((12, p)),
-        node_t=np.zeros(types.MAX_NODES),
-        node_u=np.zeros(types.MAX_NODES),
-        node_h=np.zeros(types.MAX_NODES),
-        members=np.zeros(n, np.int64),
-        side=np.zeros(n, np.int8),
-        other_side=np.zeros(n, np.int8),
         relabel=np.zeros(capacity, np.int64),
+        members=np.zeros(n, np.int64),
+        side=np.zeros((2, n), np.int8),
+        total=np.zeros((2, p)),
+        cross=np.zeros((2, p, q)),
+        log_marginal=np.zeros(2),
+        side_matrix=np.zeros((2, p, q)),
+        side_vector=np.zeros((2, 3, p)),
+    )
+
+
+def make_scratch(model: types.Model) -> types.Scratch:
+    """Scratch of the marginals."""
+    p, q = model.prior.scale.shape
+    return types.Scratch(
+        matrix=np.zeros((3, p, q)),
+        vector=np.zeros((5, p)),
+        node=np.zeros((3, types.MAX_NODES)),
     )
 
 
