@@ -16,7 +16,9 @@ from partita.kernels.mixture_moves import move
 from partita.kernels.mixture_proposal import set_proxy
 from partita.kernels.mixture_slots import log_more, recount
 from partita.kernels.mixture_types import (
+    COLLAPSED,
     DIRICHLET,
+    EXPLICIT,
     FINITE,
     ITEM,
     MOVES,
@@ -36,7 +38,9 @@ def advance(model, state, work, plan, labels, traces, budget):
     Parameters
     ----------
     plan : (7,) int64
-        Burn-in scans, all scans, thinning, whether items are passed over here, split-merge moves a scan, reallocations a scan, scans over which the proxy learns.
+        Burn-in scans, all scans, thinning, item pass (NO_ITEMS, EXPLICIT, or COLLAPSED: a
+        caller's business), split-merge moves a scan, reallocations a scan, scans over which the
+        proxy learns.
     labels : (rows, n)
         Draws, canonical.
     traces : (rows, 3)
@@ -47,9 +51,13 @@ def advance(model, state, work, plan, labels, traces, budget):
     spent = 0
     while state.cursor[SCANS] < plan[1] and rows < labels.shape[0] and spent < budget:
         if state.cursor[ITEM] < n:
-            if plan[3] == 0:
+            if plan[3] == COLLAPSED:
                 break
-            cost, full = explicit_items(model, state, work, budget - spent)
+            cost, full = 1, False
+            if plan[3] == EXPLICIT:
+                cost, full = explicit_items(model, state, work, budget - spent)
+            else:
+                state.cursor[ITEM] = n
             spent += cost
             if full:
                 return True, rows

@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from partita.kernels import mixture_random as random
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner, jit
+from partita.kernels.mixture_chain import advance
 from partita.kernels.mixture_marginal import log_marginal
 from partita.kernels.mixture_slots import (
     add_item,
@@ -21,12 +22,35 @@ from partita.kernels.mixture_slots import (
     open_slot,
     size_offset,
 )
-from partita.kernels.mixture_types import ITEM, N_CLUSTERS, N_FREE
+from partita.kernels.mixture_types import ITEM, N_CLUSTERS, N_FREE, SCANS
 
 
 @jit
-def collapsed_items(model, state, work, budget):
-    """Give items a cluster from State.cursor on; whether it ran out of slots.
+def advance_collapsed(model, state, work, plan, labels, traces, budget):
+    """Like ``mixture_chain.advance``, with this pass."""
+    rows = 0
+    spent = 0
+    while state.cursor[SCANS] < plan[1] and rows < labels.shape[0] and spent < budget:
+        spent += state.labels.size
+        if state.cursor[ITEM] < state.labels.size:
+            cost, full = _items(model, state, work, budget - spent)
+            spent += cost
+            if full:
+                return True, rows
+            if state.cursor[ITEM] < state.labels.size:
+                break
+        full, more = advance(
+            model, state, work, plan, labels[rows:], traces[rows:], budget - spent
+        )
+        rows += more
+        if full:
+            return True, rows
+    return False, rows
+
+
+@inner
+def _items(model, state, work, budget):
+    """Give items a cluster from State.cursor on; the work done, whether it ran out of slots.
 
     Sums are kept up to date as items move.
     """
@@ -37,7 +61,7 @@ def collapsed_items(model, state, work, budget):
     while cursor[ITEM] < state.labels.size and done < budget:
         i = cursor[ITEM]
         if cursor[N_FREE] == 0:
-            return True
+            return done, True
         k = state.labels[i]
         add_item(model.x[i], state.total[k], state.cross[k], -1.0)
         count[k] -= 1
@@ -66,10 +90,10 @@ def collapsed_items(model, state, work, budget):
         state.labels[i] = k
         cursor[ITEM] += 1
         done += 50 * (n_clusters + 1)
-    return False
+    return done, False
 
 
-@jit
+@inner
 def _log_weight(model, state, work, k, i, total, cross):
     """log m(S_k with i) - log m(S_k)."""
     scratch = work.scratch
@@ -85,7 +109,7 @@ def _log_weight(model, state, work, k, i, total, cross):
     return log_marginal(model.prior, n + 1, total, cross, scratch) - state.log_marginal[k]
 
 
-@jit
+@inner
 def _choose(log_weight, last, top, rng):
     total = 0.0
     for a in range(last + 1):
