@@ -20,7 +20,7 @@ from partita.kernels import mixture_random as random
 from partita.kernels._compile import inner
 from partita.kernels.mixture_types import MAX_NODES
 
-_CUT = 28.0
+_CUT = 25.0
 
 
 @inner
@@ -71,47 +71,40 @@ def lay_nodes(nu, a, z2, m, scratch):
 
 @inner
 def log_integral(nu, a, z2, m, scratch):
-    """log I."""
+    """log I, less -log Gamma(nu), which the caller knows by size."""
     n, _, step, best = lay_nodes(nu, a, z2, m, scratch)
     total = 0.0
     for i in range(n):
         total += math.exp(scratch.node[2, i] - best)
-    return best + math.log(step * total) - math.lgamma(nu)
+    return best + math.log(step * total)
 
 
 @inner
 def draw_scale(nu, a, z2, m, scratch, state):
-    """A draw of g, exact up to tails under e^-28, and log I.
+    """A draw of g, exact up to tails under e^-25, and what ``log_integral`` returns.
 
     Rejection from a step function: the gamma density has its mode on a node and the other factor
     decreases, so their maxima over a cell lie at known ends.
     """
     n, mode, step, best = lay_nodes(nu, a, z2, m, scratch)
+    node = scratch.node
     total = 0.0
+    ceilings = 0.0
     for i in range(n):
-        total += math.exp(scratch.node[2, i] - best)
-    log_i = best + math.log(step * total) - math.lgamma(nu)
-    total = 0.0
-    for i in range(n - 1):
-        total += math.exp(_ceiling(scratch, i, mode) - best)
+        total += math.exp(node[2, i] - best)
+        if i < n - 1:
+            # Upper bound of the log integrand between this node and the next to its left.
+            top = node[1, i + 1] if i < mode else node[1, i]
+            node[3, i] = math.exp(top + node[2, i + 1] - node[1, i + 1] - best)
+            ceilings += node[3, i]
     while True:
-        u = random.uniform(state) * total
+        u = random.uniform(state) * ceilings
         cell = 0
-        while cell < n - 2:
-            u -= math.exp(_ceiling(scratch, cell, mode) - best)
-            if u < 0.0:
-                break
+        while cell < n - 2 and u >= node[3, cell]:
+            u -= node[3, cell]
             cell += 1
-        t = scratch.node[0, cell] - step * random.uniform(state)
+        t = node[0, cell] - step * random.uniform(state)
         g = math.exp(t)
-        h = nu * t - g + _decreasing(g, a, z2, m)
-        if math.log(1.0 - random.uniform(state)) < h - _ceiling(scratch, cell, mode):
-            return g, log_i
-
-
-@inner
-def _ceiling(scratch, cell, mode):
-    """Upper bound of the log integrand between node ``cell`` and the next to its left."""
-    left = cell + 1
-    top = scratch.node[1, left] if cell < mode else scratch.node[1, cell]
-    return top + scratch.node[2, left] - scratch.node[1, left]
+        h = nu * t - g + _decreasing(g, a, z2, m) - best
+        if random.uniform(state) * node[3, cell] < math.exp(h):
+            return g, best + math.log(step * total)

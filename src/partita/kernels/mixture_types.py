@@ -100,7 +100,7 @@ class Scratch(NamedTuple):
 
     matrix: np.ndarray  # (3, p, q)
     vector: np.ndarray  # (5, p)
-    node: np.ndarray  # (3, MAX_NODES): nodes of the scale integral, and its terms there
+    node: np.ndarray  # (4, MAX_NODES): nodes of the scale integral, its terms there, weights
 
 
 class Work(NamedTuple):

@@ -160,7 +160,7 @@ def make_scratch(model: types.Model) -> types.Scratch:
     return types.Scratch(
         matrix=np.zeros((3, p, q)),
         vector=np.zeros((5, p)),
-        node=np.zeros((3, types.MAX_NODES)),
+        node=np.zeros((4, types.MAX_NODES)),
     )
 
 
@@ -214,7 +214,11 @@ def _log_const(resolved: Resolved, n: int) -> Any:
     if resolved.mean_weight is not None:
         k0 = resolved.mean_weight
         value += 0.5 * p * (np.log(k0) - np.log(k0 + size))
-    return value
+        return value
+    # The constants of the scale integrals: one, or one a column.
+    dims = p if resolved.shape == "spherical" else 1
+    repeats = p if resolved.shape == "diagonal" else 1
+    return value - repeats * gammaln(0.5 * (df + size * dims))
 
 
 def _multigammaln(a: Any, p: int) -> Any:
