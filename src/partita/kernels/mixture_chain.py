@@ -131,11 +131,15 @@ def draw_parameters(model, state, work):
 
 @jit
 def learn_proxy(prior, state):
-    """Running mean of the pooled covariance within clusters, the past fading."""
+    """Running mean of the pooled covariance within clusters.
+
+    The weight of a scan grows with its number: the way from the start is forgotten, yet all
+    modes that were visited count, not only the last.
+    """
     if prior.kind == NO_DATA and state.cursor[PROXY_SCANS] > 0:
         return
     state.cursor[PROXY_SCANS] += 1
-    rate = max(1.0 / state.cursor[PROXY_SCANS], 0.01)
+    rate = 2.0 / (state.cursor[PROXY_SCANS] + 1.0)
     p, q = state.proxy.shape
     for x in range(p):
         for y in range(x + 1 if q == p else 1):
@@ -204,13 +208,15 @@ def _slice_concentration(sizes, n, t, concentration, rng):
 
 @inner
 def log_partition(sizes, order, count, t, n, concentration):
-    """log p(partition | concentration) + log p(concentration), up to a constant."""
+    """Log p(partition | concentration) + log p(concentration), up to a constant."""
     value = 0.0
     for a in range(t):
         value += sizes.log_size[count[order[a]]]
     for k in range(1, t):
         value += log_more(sizes, concentration, k)
-    if sizes.kind != FINITE:
+    if sizes.kind == FINITE:
+        value += sizes.log_more[0]
+    else:
         value += math.lgamma(concentration + 1.0) - math.lgamma(concentration + n)
         if sizes.conc_shape > 0.0:
             value += (sizes.conc_shape - 1.0) * math.log(concentration)

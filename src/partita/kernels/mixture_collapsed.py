@@ -39,9 +39,7 @@ def advance_collapsed(model, state, work, plan, labels, traces, budget):
                 return True, rows
             if state.cursor[ITEM] < state.labels.size:
                 break
-        full, more = advance(
-            model, state, work, plan, labels[rows:], traces[rows:], budget - spent
-        )
+        full, more = advance(model, state, work, plan, labels[rows:], traces[rows:], budget - spent)
         rows += more
         if full:
             return True, rows
@@ -95,7 +93,7 @@ def _items(model, state, work, budget):
 
 @inner
 def _log_weight(model, state, work, k, i, total, cross):
-    """log m(S_k with i) - log m(S_k)."""
+    """Log m(S_k with i) - log m(S_k)."""
     scratch = work.scratch
     n = state.count[k]
     if not state.known[k]:

@@ -18,7 +18,7 @@ from partita.kernels.mixture_types import CONJUGATE, FULL, INDEPENDENT, NO_DATA,
 
 @inner
 def log_marginal(prior, n, total, cross, scratch):
-    """log m(S): the density of the cluster's items with (mu, T) integrated out.
+    """Log m(S): the density of the cluster's items with (mu, T) integrated out.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _spherical_basis(prior, n, total, a, scratch):
 
 @inner
 def _draw_mean(prior, n, total, cross, a, mean, scratch, state):
-    """mu given the items, T integrated out; leaves in ``a`` the scale of T given mu."""
+    """Mu given the items, T integrated out; leaves in ``a`` the scale of T given mu."""
     p = total.size
     nu = 0.5 * _freedom(prior, n)
     value = prior.log_const[n]
@@ -177,7 +177,9 @@ def _draw_mean(prior, n, total, cross, a, mean, scratch, state):
         scratch.vector[0, 0] = 2.0 * n / a[j, 0]
         scratch.vector[1, 0] = (total[j] / n) ** 2
         value -= nu * math.log(a[j, 0])
-        g, log_i = scale.draw_scale(nu, scratch.vector[0], scratch.vector[1], a.shape[1], scratch, state)
+        g, log_i = scale.draw_scale(
+            nu, scratch.vector[0], scratch.vector[1], a.shape[1], scratch, state
+        )
         value += log_i
         mean[j] = _normal_mean(scratch.vector[0, 0] * g, total[j] / n, 1.0, state)
         a[j, 0] += n * (mean[j] - total[j] / n) ** 2
@@ -233,7 +235,7 @@ def _draw_precision(prior, n, a, root, scratch, state):
 
 @inner
 def _draw_conjugate_mean(prior, n, total, root, mean, scratch, state):
-    """mu ~ N(total / k, (k T)^-1), k = k0 + n: solve R d = e / sqrt(k) with e standard normal."""
+    """Mu ~ N(total / k, (k T)^-1), k = k0 + n: solve R d = e / sqrt(k) with e standard normal."""
     p = total.size
     k = prior.mean_weight + n
     for i in range(p):

@@ -113,7 +113,7 @@ def _queue(labels, members, i, j, rng):
     m = 0
     for item in range(labels.size):
         k = labels[item]
-        if (k == a or k == b) and item != i and item != j:
+        if k in (a, b) and item != i and item != j:
             members[m] = item
             m += 1
     random.shuffle(rng, members, m)

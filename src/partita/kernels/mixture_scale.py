@@ -9,7 +9,8 @@ z the cluster mean there, is
                               exp(-1/2 sum_j z_j^2 a_j g / (1 + a_j g)) dg,   a_j = 2N / lam_j.
 
 In t = log g the integrand is analytic and falls off on both sides, so the trapezoid rule
-converges exponentially; the step is one standard deviation of log Gamma(nu), at most a half.
+converges exponentially: its error is about |Gamma(nu + 2 pi i / step)| / Gamma(nu), and the step
+is chosen to keep that near 1e-9 for every nu.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def lay_nodes(nu, a, z2, m, scratch):
     """Evaluate the integrand at nodes from right to left; return how many, which is the mode
     of the gamma density alone, the step, and the largest log value.
     """
-    step = min(0.5, 1.0 / math.sqrt(nu))
+    step = 1.0 / math.sqrt(1.3 * nu + 5.0)
     right = 0
     while nu * (right * step - math.exp(right * step) + 1.0) > -_CUT:
         right += 1
@@ -71,7 +72,7 @@ def lay_nodes(nu, a, z2, m, scratch):
 
 @inner
 def log_integral(nu, a, z2, m, scratch):
-    """log I, less -log Gamma(nu), which the caller knows by size."""
+    """Log I, less -log Gamma(nu), which the caller knows by size."""
     n, _, step, best = lay_nodes(nu, a, z2, m, scratch)
     total = 0.0
     for i in range(n):

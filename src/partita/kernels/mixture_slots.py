@@ -73,7 +73,7 @@ def close_slot(cursor, order, place, free, k):
 
 @inner
 def log_more(sizes, concentration, n_clusters):
-    """log V(t + 1) / V(t) of the partition prior at t clusters."""
+    """Log V(t + 1) / V(t) of the partition prior at t clusters."""
     if sizes.kind == FINITE:
         return sizes.log_more[n_clusters]
     if sizes.kind == DIRICHLET:

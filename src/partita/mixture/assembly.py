@@ -70,7 +70,7 @@ def make_model(
         prior,
         np.ones(n, np.int64),
         model.x,
-        _squares(model.x, shape),
+        products(model.x, shape),
         make_scratch(model),
         model.log_alone,
     )
@@ -79,8 +79,7 @@ def make_model(
 
 def make_state(model: types.Model, labels: IntArray, start: float, random: Any) -> types.State:
     """A chain that stands at the partition ``labels``."""
-    n, p = model.x.shape
-    q = model.prior.scale.shape[1]
+    p, q = model.prior.scale.shape
     slots = np.unique(labels, return_inverse=True)[1]
     used = int(slots.max()) + 1
     capacity = used + 16
@@ -188,7 +187,8 @@ def _log_more(partition: Any, n: int) -> Any:
     return np.append(np.diff(log_v), -np.inf)
 
 
-def _squares(x: Any, shape: int) -> Any:
+def products(x: Any, shape: int) -> Any:
+    """What each item adds to a cluster's sum of products."""
     if shape == types.FULL:
         return x[:, :, None] * x[:, None, :]
     return (x * x)[:, :, None]

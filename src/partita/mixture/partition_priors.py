@@ -28,7 +28,7 @@ class DirichletProcess:
     """W(m) = Gamma(m), V(t + 1)/V(t) = concentration."""
 
     def log_size(self, n: int) -> Floats:
-        """log W(0..n)."""
+        """Log W(0..n)."""
         return _log_gamma(np.maximum(np.arange(n + 1), 1))
 
 
@@ -45,7 +45,7 @@ class PitmanYor:
     discount: float = 0.25
 
     def log_size(self, n: int) -> Floats:
-        """log W(0..n)."""
+        """Log W(0..n)."""
         d = validate.real("discount", self.discount, low=0, high=1, open_high=True)
         return np.asarray(_log_gamma(np.maximum(np.arange(n + 1), 1) - d) - _log_gamma(1.0 - d))
 
@@ -72,12 +72,12 @@ class FiniteMixture:
     rate: float = 0.1
 
     def log_size(self, n: int) -> Floats:
-        """log W(0..n)."""
+        """Log W(0..n)."""
         g = validate.real("gamma", self.gamma, low=0, open_low=True)
         return np.asarray(_log_gamma(np.arange(n + 1) + g) - _log_gamma(g))
 
     def log_components(self, k: Any) -> Floats:
-        """log P(C = k)."""
+        """Log P(C = k)."""
         k = np.asarray(k, dtype=np.float64)
         validate.choice("components", self.components, ("geometric", "poisson"))
         if self.components == "poisson":
@@ -87,7 +87,7 @@ class FiniteMixture:
         return np.asarray(np.log(rate) + (k - 1) * np.log1p(-rate))
 
     def log_v(self, n: int, most: int) -> Floats:
-        """log V_n(t) for t = 0..most."""
+        """Log V_n(t) for t = 0..most."""
         g = self.gamma
         size, out = 4 * max(n, most) + 2000, np.full(most + 1, -np.inf)
         k = np.arange(1.0, size + 1)

@@ -229,7 +229,7 @@ def _inverse_scale(scale: Any, X: Floats, shape: str, factor: float) -> tuple[Fl
     p = X.shape[1]
     if scale is not None:
         matrix = _square("scale", scale, p, default=None)
-        return np.linalg.inv(matrix), np.ones(p)
+        return np.asarray(np.linalg.inv(matrix), np.float64), np.ones(p)
     unit = _spread(X)
     centred = X / unit - _mean(X / unit)
     S = centred.T @ centred / (X.shape[0] - 1)
@@ -242,7 +242,7 @@ def _inverse_scale(scale: Any, X: Floats, shape: str, factor: float) -> tuple[Fl
                 f"{X.shape[0]} rows), and full covariances need its inverse. Drop or combine "
                 "columns, use covariance='diagonal', or give the prior's `scale`."
             )
-    return factor * S, unit
+    return np.asarray(factor * S, np.float64), unit
 
 
 def _needs_rows(X: Floats) -> None:
