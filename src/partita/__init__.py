@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from partita._version import __version__
 
 if TYPE_CHECKING:
-    from partita import datasets, errors, losses, search
+    from partita import datasets, errors, losses, mixture, search
     from partita.comparison import (
         Comparison,
         adjusted_rand_index,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from partita.draws import Draws, read_draws
     from partita.estimation import Estimate, estimate, expected_loss
+    from partita.mixture import sample_mixture
     from partita.similarity import Similarity, posterior_similarity
 
 _WHERE = {
@@ -41,9 +42,10 @@ _WHERE = {
     "posterior_similarity": "similarity",
     "rand_index": "comparison",
     "read_draws": "draws",
+    "sample_mixture": "mixture",
     "variation_of_information": "comparison",
 }
-_ROOMS = ("datasets", "errors", "losses", "search")
+_ROOMS = ("datasets", "errors", "losses", "mixture", "search")
 
 __all__ = [
     "Comparison",
@@ -58,9 +60,11 @@ __all__ = [
     "estimate",
     "expected_loss",
     "losses",
+    "mixture",
     "posterior_similarity",
     "rand_index",
     "read_draws",
+    "sample_mixture",
     "search",
     "variation_of_information",
 ]

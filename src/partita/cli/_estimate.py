@@ -53,10 +53,11 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.save:
         best.save(arguments.save)
-    _common.write(_text(best, _common.form(arguments)), arguments)
+    _common.write(text(best, _common.form(arguments)), arguments)
 
 
-def _text(best: Estimate, form: str) -> str:
+def text(best: Estimate, form: str) -> str:
+    """Return an estimate as a table, CSV or JSON."""
     frame = best.to_frame()
     if form == "csv":
         return str(frame.to_csv())
