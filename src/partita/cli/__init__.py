@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.parse_args(words)
     if words[0] not in COMMANDS:
         parser.error(f"unknown command {words[0]!r}; choose from {', '.join(COMMANDS)}")
-    return _run(words[0], words[1:])
+    return _carry_out(words[0], words[1:])
 
 
 def _front_door() -> argparse.ArgumentParser:
@@ -53,7 +53,7 @@ def _front_door() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(name: str, words: list[str]) -> int:
+def _carry_out(name: str, words: list[str]) -> int:
     from partita.errors import PartitaError
 
     command = import_module(f"partita.cli._{name}")

@@ -46,6 +46,8 @@ def move(model, state, work, anew):
         m = _queue(labels, work.members, i, j, rng)
         log_q, n0 = _allocate(model, state, work, m, i, j, what == MERGE)
         ratio -= log_q
+        if what == REALLOCATE and _unchanged(labels, work.members, m, work.side, b):
+            return labels.size // 8 + 8 * m
     _sums(model.x, state, work, i, a, b, m, what)
     for s in range(1 if what == MERGE else 2):
         n = size - n0 if s else n0
@@ -136,6 +138,15 @@ def _allocate(model, state, work, m, i, j, present):
         (work.side_matrix, work.side_vector),
         state.random,
     )
+
+
+@inner
+def _unchanged(labels, members, m, side, b):
+    """Whether the proposed sides are the present clusters."""
+    c = 0
+    while c < m and (labels[members[c]] == b) == (side[0, members[c]] == 1):
+        c += 1
+    return c == m
 
 
 @inner

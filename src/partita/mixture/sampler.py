@@ -231,10 +231,11 @@ def _labels(jobs: Sequence[Job], runs: Sequence[Run], counts: Sequence[int]) -> 
     if folder is None:
         parts = [run.labels for run in runs]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
-    stores = [np.load(labels_path(folder, job.chain), mmap_mode="r") for job in jobs]
-    size = sum(store[:n].nbytes for store, n in zip(stores, counts, strict=False))
+    begun = jobs[: len(runs)]  # after Ctrl-C later chains may have no file
+    stores = [np.load(labels_path(folder, job.chain), mmap_mode="r") for job in begun]
+    size = sum(store[:n].nbytes for store, n in zip(stores, counts, strict=True))
     if size <= validate.free_memory() // 3:
-        return np.concatenate([s[:n] for s, n in zip(stores, counts, strict=False)])
+        return np.concatenate([s[:n] for s, n in zip(stores, counts, strict=True)])
     path = _one_file(folder, stores, counts)
     together = np.load(path, mmap_mode="r")
     if jobs[0].keep_state is False:
@@ -250,7 +251,7 @@ def _one_file(folder: str, stores: Sequence[Any], counts: Sequence[int]) -> Path
     shape = (sum(counts), stores[0].shape[1])
     whole = np.lib.format.open_memmap(path, "w+", dtype=stores[0].dtype, shape=shape)
     at = 0
-    for store, n in zip(stores, counts, strict=False):
+    for store, n in zip(stores, counts, strict=True):
         for start in range(0, n, 1024):
             stop = min(start + 1024, n)
             whole[at + start : at + stop] = store[start:stop]
