@@ -15,11 +15,11 @@ from importlib import import_module
 from partita._version import __version__
 
 COMMANDS = {
-    "run": "from a data file to a partition: sample and estimate",
-    "sample": "draws of the partition of the rows of a data file",
     "estimate": "the partition of least expected loss",
     "compare": "every method side by side, every loss at every answer",
     "similarity": "the posterior similarity matrix",
+    "run": "from a data file to a partition: sample and estimate",
+    "sample": "draws of the partition of the rows of a data file",
     "info": "what is in a file of draws, and what was assumed when reading it",
 }
 

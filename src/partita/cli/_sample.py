@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita sample``."""
     add_sampling_arguments(parser)
-    parser.add_argument("-o", "--output", required=True, help="an .npz file for the draws")
+    parser.add_argument(
+        "-o", "--output", default="draws.npz", help="an .npz file for the draws; default draws.npz"
+    )
 
 
 def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:

@@ -33,7 +33,7 @@ class Moves:
 
     items: str = "explicit"
     split_merge: int = 2
-    reallocate: int = 1
+    reallocate: int = 3
 
     def __post_init__(self) -> None:
         validate.choice("items", self.items, tuple(ITEMS))
