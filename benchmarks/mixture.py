@@ -98,7 +98,7 @@ def scaling():
 
 def crabs():
     table = pt.datasets.load_crabs()
-    X, truth = table.X, table.labels
+    X, truth = table.data, table.truth
     for label, words in [
         ("paper", {"prior": "paper"}),
         ("independent, df 7", {"df": 7}),
@@ -116,7 +116,8 @@ def crabs():
             f"  {label:18s} apart {apart:.3f}, R-hat {rhat}, K {means}, "
             f"{np.round(np.bincount(draws.n_clusters)[1:6] / draws.n_draws, 3)}, estimate "
             f"K {best.n_clusters}, AR {pt.adjusted_rand_index(best.labels, truth):.3f}, "
-            f"VI {pt.variation_of_information(best.labels, truth):.3f}, {seconds / 4:.1f} s a chain",
+            f"VI {pt.variation_of_information(best.labels, truth):.3f}, "
+            f"{seconds / 4:.1f} s a chain",
             flush=True,
         )
 
@@ -143,7 +144,7 @@ def configurations(n_sets=1):
 
 
 def galaxy():
-    velocities = pt.datasets.load_galaxies().X.ravel() / 1000
+    velocities = pt.datasets.load_galaxies().data.ravel()
     draws = pt.sample_mixture(velocities, n_chains=4, start=STARTS, rng=1)
     apart, rhat, _ = agreement(draws)
     print(f"  K {np.round(np.bincount(draws.n_clusters)[1:12] / draws.n_draws, 3)}")
