@@ -35,14 +35,14 @@ def set_proxy(proxy, covariance, matrix, inverse, log_det):
 
 
 @inner
-def _look(x, weight, mean, inverse, away, pull):
+def _look(x, item, weight, mean, inverse, away, pull):
     """log(1 + delta), delta = k/(k+1) (x - m)' L^-1 (x - m); by coordinate and summed for the
     diagonal proxy. Leaves x - m in ``away`` and L^-1 (x - m), or 1 + delta_j, in ``pull``.
     """
-    p = x.size
+    p = mean.size
     c = weight / (weight + 1.0)
     for i in range(p):
-        away[i] = x[i] - mean[i]
+        away[i] = x[item, i] - mean[i]
     if inverse.shape[1] == p:
         delta = 0.0
         for i in range(p):
@@ -51,7 +51,7 @@ def _look(x, weight, mean, inverse, away, pull):
                 s += inverse[i, j] * away[j]
             pull[i] = s
             delta += s * away[i]
-        return math.log1p(c * delta)
+        return math.log(1.0 + c * delta)
     value = 0.0
     product = 1.0
     for i in range(p):
@@ -97,43 +97,43 @@ def allocate(x, proxy, start, start_log_det, members, n_members, seeds, side, fr
     tuple
         log probability of the allocation, size of side 0 (its seed included).
     """
-    inverse, vector = work
     p, q = start.shape
+    # Views are made once: in the loop they would cost as much as the arithmetic.
+    inverse0, inverse1 = work[0][0], work[0][1]
+    mean0, away0, pull0 = work[1][0, 0], work[1][0, 1], work[1][0, 2]
+    mean1, away1, pull1 = work[1][1, 0], work[1][1, 1], work[1][1, 2]
     n0, n1 = 0, 0
     det0, det1 = start_log_det, start_log_det
     for i in range(p):
-        vector[0, 0, i] = 0.0
-        vector[1, 0, i] = 0.0
+        mean0[i] = 0.0
+        mean1[i] = 0.0
         for j in range(q):
-            inverse[0, i, j] = start[i, j]
-            inverse[1, i, j] = start[i, j]
+            inverse0[i, j] = start[i, j]
+            inverse1[i, j] = start[i, j]
     log_q = 0.0
     for a in range(-2, n_members):
         item = seeds[a + 2] if a < 0 else members[a]
         k0, k1 = proxy.weight + n0, proxy.weight + n1
-        fit0 = _look(x[item], k0, vector[0, 0], inverse[0], vector[0, 1], vector[0, 2])
-        fit1 = _look(x[item], k1, vector[1, 0], inverse[1], vector[1, 1], vector[1, 2])
+        fit0 = _look(x, item, k0, mean0, inverse0, away0, pull0)
+        fit1 = _look(x, item, k1, mean1, inverse1, away1, pull1)
         to = a == -1
         if a >= 0:
-            odds = proxy.const[n1] - 0.5 * det1 - 0.5 * (proxy.df + n1 + 1.0) * fit1
-            odds -= proxy.const[n0] - 0.5 * det0 - 0.5 * (proxy.df + n0 + 1.0) * fit0
+            log_odds = proxy.const[n1] - 0.5 * det1 - 0.5 * (proxy.df + n1 + 1.0) * fit1
+            log_odds -= proxy.const[n0] - 0.5 * det0 - 0.5 * (proxy.df + n0 + 1.0) * fit0
+            log_odds = min(max(log_odds, -700.0), 700.0)
+            total = 1.0 + math.exp(log_odds)
             if free:
-                side[item] = random.uniform(rng) * (1.0 + math.exp(min(odds, 700.0))) >= 1.0
+                side[item] = random.uniform(rng) * total >= 1.0
             to = side[item] == 1
-            log_q -= _softplus(-odds if to else odds)
+            log_q -= math.log(total)
+            if to:
+                log_q += log_odds
         if to:
-            _take(k1, fit1, vector[1, 0], inverse[1], vector[1, 1], vector[1, 2])
+            _take(k1, fit1, mean1, inverse1, away1, pull1)
             det1 += fit1
             n1 += 1
         else:
-            _take(k0, fit0, vector[0, 0], inverse[0], vector[0, 1], vector[0, 2])
+            _take(k0, fit0, mean0, inverse0, away0, pull0)
             det0 += fit0
             n0 += 1
     return log_q, n0
-
-
-@inner
-def _softplus(x):
-    if x > 35.0:
-        return x
-    return math.log1p(math.exp(x))
