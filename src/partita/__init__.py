@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from partita._version import __version__
 
 if TYPE_CHECKING:
-    from partita import datasets, errors, losses, nmf, search
+    from partita import datasets, errors, losses, mixture, nmf, search
     from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from partita.diagnostics import Diagnosis, diagnose
     from partita.draws import Draws, read_draws
     from partita.estimation import Estimate, estimate, expected_loss
+    from partita.mixture import sample_mixture
     from partita.nmf import Factorization, factorize
     from partita.similarity import Similarity, posterior_similarity
     from partita.uncertainty import (
@@ -78,11 +79,12 @@ _WHERE = {
     "posterior_similarity": "similarity",
     "rand_index": "comparison",
     "read_draws": "draws",
+    "sample_mixture": "mixture",
     "stability": "uncertainty",
     "summarize_modes": "uncertainty",
     "variation_of_information": "comparison",
 }
-_ROOMS = ("datasets", "errors", "losses", "nmf", "search")
+_ROOMS = ("datasets", "errors", "losses", "mixture", "nmf", "search")
 
 __all__ = [
     "AlignedMemberships",
@@ -114,11 +116,13 @@ __all__ = [
     "item_uncertainty",
     "loss_error",
     "losses",
+    "mixture",
     "nmf",
     "posterior_n_clusters",
     "posterior_similarity",
     "rand_index",
     "read_draws",
+    "sample_mixture",
     "search",
     "stability",
     "summarize_modes",

@@ -23,6 +23,8 @@ COMMANDS = {
     "uncertainty": "how sure: credible ball, items, clusters, modes, error of the loss",
     "diagnose": "whether the chains agree and the draws can be trusted",
     "similarity": "the posterior similarity matrix",
+    "run": "from a data file to a partition: sample and estimate",
+    "sample": "draws of the partition of the rows of a data file",
     "info": "what is in a file of draws, and what was assumed when reading it",
 }
 

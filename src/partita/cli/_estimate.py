@@ -55,10 +55,11 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.save:
         best.save(arguments.save)
-    _common.write(_text(best, form), arguments)
+    _common.write(text(best, form), arguments)
 
 
-def _text(best: Estimate, form: str) -> str:
+def text(best: Estimate, form: str) -> str:
+    """Return an estimate as a table, CSV or JSON."""
     frame = best.to_frame()
     if form == "csv":
         return str(frame.to_csv())

@@ -1,4 +1,4 @@
-"""The one decorator every kernel wears."""
+"""The decorators that kernels wear."""
 
 from __future__ import annotations
 
@@ -18,3 +18,8 @@ fast_jit = njit(
 # Fused multiply-adds alone. Where sums may be reordered, a kernel compiled afresh and the same
 # kernel from the disk cache were seen to differ in the last bit.
 fused_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+
+# For functions that other kernels alone call: without the wrappers that Python would need, which
+# for records of many arrays take longer to compile than the function. Their callers' cache holds
+# them too.
+inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -61,7 +61,11 @@ def canonical_rows(labels: IntArray) -> IntArray:
     Returns
     -------
     ndarray of uint8, uint16 or uint32, shape (m, n)
+        ``labels`` itself if it is canonical and a file mapped read-only: draws that were streamed
+        to disk may be larger than memory.
     """
+    if _is_mapped(labels) and labels.dtype.kind == "u" and _are_canonical(labels):
+        return labels
     low, high = int(labels.min()), int(labels.max())
     if high - low >= _DENSE_RANGE:
         _, inverse = np.unique(labels, return_inverse=True)
@@ -76,6 +80,29 @@ def canonical_rows(labels: IntArray) -> IntArray:
     for part in rows:
         kernels.labels.renumber(_codes(labels[part], low), span, out[part])
     return out
+
+
+def _is_mapped(labels: IntArray) -> bool:
+    """Whether an array is a view of a file mapped for reading alone."""
+    base: Any = labels
+    while base is not None:
+        if isinstance(base, np.memmap):
+            return not base.flags.writeable
+        base = getattr(base, "base", None)
+    return False
+
+
+def _are_canonical(labels: IntArray) -> bool:
+    for part in blocks(labels.shape[0], max(1, 10_000_000 // labels.shape[1])):
+        codes = labels[part].astype(np.int64)
+        span = int(codes.max()) + 1
+        if span > labels.shape[1]:
+            return False
+        numbered = np.empty_like(codes)
+        kernels.labels.renumber(codes, span, numbered)
+        if not np.array_equal(codes, numbered):
+            return False
+    return True
 
 
 def _codes(labels: IntArray, low: int) -> NDArray[np.int64]:

@@ -1,0 +1,143 @@
+"""Priors of the partition: Dirichlet process, Pitman-Yor, mixture of finite mixtures.
+
+All are of Gibbs type, p(c) = V_n(t) prod_k W(n_k) for t clusters of sizes n_k, so that a sampler
+needs two numbers: log W(size), and log V(t + 1)/V(t).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import validate
+from partita.errors import InvalidTypeError, InvalidValueError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# Tables of the finite mixture stop here; more clusters than this are refused.
+MOST_CLUSTERS = 2000
+
+
+@dataclass(frozen=True)
+class DirichletProcess:
+    """W(m) = Gamma(m), V(t + 1)/V(t) = concentration."""
+
+    def log_size(self, n: int) -> Floats:
+        """Log W(0..n)."""
+        return _log_gamma(np.maximum(np.arange(n + 1), 1))
+
+
+@dataclass(frozen=True)
+class PitmanYor:
+    """W(m) = Gamma(m - d)/Gamma(1 - d), V(t + 1)/V(t) = concentration + d t.
+
+    Parameters
+    ----------
+    discount : float
+        d in [0, 1); 0 is the Dirichlet process.
+    """
+
+    discount: float = 0.25
+
+    def log_size(self, n: int) -> Floats:
+        """Log W(0..n)."""
+        d = validate.real("discount", self.discount, low=0, high=1, open_high=True)
+        return np.asarray(_log_gamma(np.maximum(np.arange(n + 1), 1) - d) - _log_gamma(1.0 - d))
+
+
+@dataclass(frozen=True)
+class FiniteMixture:
+    """A mixture of finite mixtures (Miller & Harrison 2018).
+
+    The number of components C is random, weights are Dirichlet(gamma, ..., gamma);
+    W(m) = Gamma(m + gamma)/Gamma(gamma), V(t) = sum_k k_(t) / (gamma k)^(n) p(C = k).
+
+    Parameters
+    ----------
+    gamma : float
+        Of the Dirichlet weights.
+    components : {"geometric", "poisson"}
+        C - 1 is geometric, P(C = k) = rate (1 - rate)^(k - 1), or Poisson(rate).
+    rate : float
+        As above.
+    """
+
+    gamma: float = 1.0
+    components: str = "geometric"
+    rate: float = 0.1
+
+    def log_size(self, n: int) -> Floats:
+        """Log W(0..n)."""
+        g = validate.real("gamma", self.gamma, low=0, open_low=True)
+        return np.asarray(_log_gamma(np.arange(n + 1) + g) - _log_gamma(g))
+
+    def log_components(self, k: Any) -> Floats:
+        """Log P(C = k)."""
+        k = np.asarray(k, dtype=np.float64)
+        validate.choice("components", self.components, ("geometric", "poisson"))
+        if self.components == "poisson":
+            rate = validate.real("rate", self.rate, low=0, open_low=True)
+            return np.asarray((k - 1) * np.log(rate) - rate - _log_gamma(k))
+        rate = validate.real("rate", self.rate, low=0, high=1, open_low=True, open_high=True)
+        return np.asarray(np.log(rate) + (k - 1) * np.log1p(-rate))
+
+    def log_v(self, n: int, most: int) -> Floats:
+        """Log V_n(t) for t = 0..most."""
+        g = self.gamma
+        size, out = 4 * max(n, most) + 2000, np.full(most + 1, -np.inf)
+        k = np.arange(1.0, size + 1)
+        common = _log_gamma(k + 1) + self.log_components(k)
+        common += _log_gamma(g * k) - _log_gamma(g * k + n)
+        for t in range(1, most + 1):
+            terms = common[t - 1 :] - _log_gamma(k[t - 1 :] - t + 1)
+            top = terms.max()
+            out[t] = top + np.log(np.exp(terms - top).sum())
+        return out
+
+
+Partition = DirichletProcess | PitmanYor | FiniteMixture
+NAMES: dict[str, Any] = {
+    "dirichlet": DirichletProcess,
+    "pitman-yor": PitmanYor,
+    "mfm": FiniteMixture,
+}
+
+
+def named(partition: str | Partition) -> Partition:
+    """The partition prior that a name stands for."""
+    if isinstance(partition, str):
+        found: Partition = validate.lookup("partition", partition, NAMES)()
+        return found
+    if not isinstance(partition, Partition):
+        raise InvalidTypeError(
+            f"`partition` must be a name ({', '.join(NAMES)}) or a DirichletProcess, PitmanYor or "
+            f"FiniteMixture object; got {partition!r}."
+        )
+    return partition
+
+
+def concentration(value: Any) -> tuple[float, float, float]:
+    """Shape and rate of the concentration's gamma prior, and where it starts; shape 0 if fixed."""
+    if value is None:
+        value = (2.0, 1.0)
+    if isinstance(value, tuple | list):
+        if len(value) != 2:
+            raise InvalidValueError(
+                "`concentration` must be a number (fixed) or (shape, rate) of a gamma prior; "
+                f"got {value!r}."
+            )
+        shape = validate.real("concentration[0]", value[0], low=0, open_low=True)
+        rate = validate.real("concentration[1]", value[1], low=0, open_low=True)
+        return shape, rate, shape / rate
+    return 0.0, 0.0, validate.real("concentration", value, low=0, open_low=True)
+
+
+def _log_gamma(x: Any) -> Floats:
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(x))

@@ -1,0 +1,112 @@
+"""Where chains begin: one cluster, each item alone, k-means, at random, or a given partition.
+
+Chains begin in different places by default, since chains that agree from different starts are
+what shows that a sampler moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import validate
+from partita.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Labels = NDArray[np.int64]
+
+# The first pass from n clusters costs n^2; beyond this, chains begin elsewhere unless told.
+_MANY = 5000
+
+
+def one(x: Floats, rng: np.random.Generator) -> Labels:
+    """All items together."""
+    return np.zeros(x.shape[0], np.int64)
+
+
+def singletons(x: Floats, rng: np.random.Generator) -> Labels:
+    """Each item alone."""
+    return np.arange(x.shape[0], dtype=np.int64)
+
+
+def scattered(x: Floats, rng: np.random.Generator) -> Labels:
+    """Items dealt to a few clusters at random."""
+    few = max(2, int(np.log2(x.shape[0] + 1)))
+    return np.asarray(rng.integers(0, few, x.shape[0]), np.int64)
+
+
+def kmeans(x: Floats, rng: np.random.Generator) -> Labels:
+    """k-means from a k-means++ start, with a few more clusters than are likely."""
+    n = x.shape[0]
+    z = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)
+    k = min(n, max(2, int(np.log2(n + 1)) + 2))
+    centres = z[[int(rng.integers(n))]]
+    for _ in range(k - 1):
+        d = _squares(z, centres).min(axis=1)
+        total = d.sum()
+        if not total > 0:
+            break
+        centres = np.vstack([centres, z[rng.choice(n, p=d / total)]])
+    labels = _squares(z, centres).argmin(axis=1)
+    for _ in range(30):
+        centres = np.stack(
+            [
+                z[labels == j].mean(axis=0) if (labels == j).any() else c
+                for j, c in enumerate(centres)
+            ]
+        )
+        new = _squares(z, centres).argmin(axis=1)
+        if np.array_equal(new, labels):
+            break
+        labels = new
+    return np.asarray(labels, np.int64)
+
+
+NAMES: dict[str, Callable[[Any, np.random.Generator], Any]] = {
+    "kmeans": kmeans,
+    "one": one,
+    "singletons": singletons,
+    "random": scattered,
+}
+
+
+def choose(start: Any, n_chains: int, n_items: int) -> list[Any]:
+    """One start for each chain: the names in turn if None, else what was given."""
+    if start is None:
+        names = [name for name in NAMES if name != "singletons" or n_items <= _MANY]
+        return [names[c % len(names)] for c in range(n_chains)]
+    if isinstance(start, str):
+        validate.lookup("start", start, NAMES)
+        return [start] * n_chains
+    if isinstance(start, list | tuple) and any(
+        isinstance(s, str | list | np.ndarray) for s in start
+    ):
+        if len(start) != n_chains:
+            raise InvalidValueError(
+                f"`start` must be one start for each of the {n_chains} chains; got {len(start)}."
+            )
+        return [_one_start(s, n_items) for s in start]
+    return [_one_start(start, n_items)] * n_chains
+
+
+def _one_start(start: Any, n_items: int) -> Any:
+    if isinstance(start, str):
+        validate.lookup("start", start, NAMES)
+        return start
+    return validate.labels("start", start, n_items=n_items)
+
+
+def begin(start: Any, x: Floats, rng: np.random.Generator) -> Any:
+    """The partition that a start stands for."""
+    return NAMES[start](x, rng) if isinstance(start, str) else start
+
+
+def _squares(z: Floats, centres: Floats) -> Floats:
+    cross = z @ centres.T
+    d = (z * z).sum(axis=1)[:, None] - 2 * cross + (centres * centres).sum(axis=1)[None, :]
+    return np.asarray(np.maximum(d, 0.0))

@@ -1,0 +1,64 @@
+"""``partita sample`` and ``partita run``."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import partita as pt
+from partita.cli import main
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "b"])
+    frame["a"] += 9.0 * (np.arange(30) >= 15)
+    frame["who"] = [f"w{i}" for i in range(30)]
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv", frame
+
+
+WORDS = ["--draws", "150", "--burn", "100", "--seed", "1", "--names", "who", "--jobs", "1"]
+
+
+def test_sample_equals_python(table, tmp_path, capsys):
+    path, frame = table
+    out = tmp_path / "draws.npz"
+    code = main(["sample", str(path), "-o", str(out), "--prior", "conjugate", "--df", "5", *WORDS])
+    assert (code, "150 draws of 30 items" in capsys.readouterr().err) == (0, True)
+    wanted = pt.sample_mixture(
+        frame.set_index("who"), n_draws=150, n_burn=100, rng=1, prior="conjugate", df=5
+    )
+    assert pt.read_draws(out) == wanted
+
+
+def test_run_goes_from_data_to_a_partition(table, tmp_path, capsys):
+    path, _ = table
+    words = ["--save-draws", str(tmp_path / "d.npz"), "--format", "json", "--concentration", "1"]
+    assert main(["run", str(path), *WORDS, *words]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["n_clusters"] == 2
+    assert answer["items"][0]["item"] == "w0"
+    assert set(pt.read_draws(tmp_path / "d.npz").traces["concentration"]) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ([], "not numbers (who)"),
+        (["--columns", "a,c"], "no column 'c'"),
+        (["--columns", "a", "--concentration", "x"], "`--concentration` must be"),
+    ],
+)
+def test_refusals(table, tmp_path, capsys, words, match):
+    assert main(["sample", str(table[0]), "-o", str(tmp_path / "o.npz"), *words]) == 2
+    assert match in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there(tmp_path, capsys):
+    assert main(["sample", str(tmp_path / "no.csv"), "-o", "o.npz"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
