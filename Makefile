@@ -35,7 +35,7 @@ format: .venv/.develop
 	$(BIN)/ruff format .
 
 bench: .venv/.develop  ## ratios against rivals, in one run
-	$(BIN)/python benchmarks/similarity.py
+	for script in similarity nmf search mixture credible_ball; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 clean:
 	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
