@@ -35,9 +35,12 @@ run <- function(name, f) { t <- proc.time()[[3]]; z <- try(f(), silent=TRUE)
 if (have("salso")) {
   x <- if (loss %in% c("VI.lb", "omARI.approx")) salso::psm(D, nCores=1) else D
   run("salso", function() salso::salso(x, loss=loss, nRuns=16, nCores=1))
-  run("salso-uncapped", function() salso::salso(x, loss=loss, nRuns=16, maxNClusters=ncol(D), nCores=1)) }
-if (have("GreedyEPL") && loss %in% c("binder", "VI", "NVI", "NID"))
-  run("GreedyEPL", function() GreedyEPL::MinimiseEPL(D, list(loss_type=c(binder="B", VI="VI", NVI="NVI", NID="NID")[[loss]]))$decision)
+  run("salso-uncapped", function()
+    salso::salso(x, loss=loss, nRuns=16, maxNClusters=ncol(D), nCores=1)) }
+epl <- c(binder="B", VI="VI", NVI="NVI", NID="NID")
+if (have("GreedyEPL") && loss %in% names(epl))
+  run("GreedyEPL", function()
+    GreedyEPL::MinimiseEPL(D, list(loss_type=epl[[loss]]))$decision)
 if (have("mcclust.ext") && loss == "VI.lb")
   run("mcclust.ext", function() mcclust.ext::minVI(mcclust::comp.psm(D), D, method="greedy")$cl[1,])
 """

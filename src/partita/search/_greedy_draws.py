@@ -189,9 +189,10 @@ class DrawsState:
         p = self.problem
         _compiled().joint(self.counts, p.offsets, p.cell, self.j)
         self.totals[0] = p.cell[self.sizes].sum()
-        self._linearise()
+        self.linearise()
 
-    def _linearise(self) -> None:
+    def linearise(self) -> None:
+        """Recompute the value, and the linear form of the loss, from the totals."""
         p = self.problem
         e = float(self.totals[0])
         if not p.is_linear:
@@ -249,7 +250,7 @@ class DrawsState:
                 )  # fmt: skip
                 if done < part.size:
                     self._grow(self.sizes.size)
-        self._linearise()
+        self.linearise()
 
     def sweep(self, items: IntArray, limit: int) -> int:
         """Reassign each item to its best cluster; return how many moved."""
@@ -298,7 +299,7 @@ class DrawsState:
         )  # fmt: skip
 
     def sweep_straight(self, items: IntArray, slope: float, limit: int) -> int:
-        """Sweep as if the loss were slope·e - Σ alpha j, as it is here but for the slope."""
+        """Sweep as if the loss were slope·e - Σ alpha j, alpha as it was when last recomputed."""
         p = self.problem
         moves = 0
         for part in self._items(items):
@@ -311,7 +312,6 @@ class DrawsState:
                 moves += int(moved)
                 if done < part.size:
                     self._grow(self.sizes.size)
-        self._linearise()
         return moves
 
     def move(self, items: IntArray, targets: IntArray) -> None:
@@ -324,7 +324,7 @@ class DrawsState:
                 items[a : a + part], targets[a : a + part], *self._tables(), self.alpha, self.totals
             )
         if self.is_complete:
-            self._linearise()
+            self.linearise()
 
     def save(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """What :meth:`restore` needs to come back here."""
@@ -335,7 +335,7 @@ class DrawsState:
         changed = np.flatnonzero(self.labels != saved[0])
         self.move(changed, saved[0][changed])
         self.j[:] = saved[1]
-        self._linearise()
+        self.linearise()
 
     def merge_values(self, n_exact: int = 8) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The loss after merging pairs of clusters: (pairs, 2) columns and their values.

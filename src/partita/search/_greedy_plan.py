@@ -89,7 +89,7 @@ class Plan:
         if is_sized:
             self._runs(
                 shared,
-                [(f.start, f.labels, moves) for f in self._leaders(6 if self.is_rough else 3)],
+                [(f.start, f.labels, moves) for f in self._leaders(4 if self.is_rough else 3)],
             )
         yield from self._polished(shared)
 
@@ -194,7 +194,6 @@ class Plan:
         n_draws = self.evidence.distinct.n_draws if self.on_draws else 100
         work = self.evidence.n_items * min(n_draws, self.max_draws or n_draws)
         many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
-        many *= 2 if self.is_rough else 1
         return [many if kind in ("sequential", "random") else 2 for kind in kinds]
 
     @property

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     State: TypeAlias = DrawsState | SimilarityState
 
 _MAX_SWEEPS = 100
+_SOME = 200  # items up to which every round of rebuilding starts by straightening
 _FEW = 32  # items up to which runs can afford to be more thorough
-_RELAXED = 6  # slopes tried to straighten a bent loss
+_RELAXED = 4  # slopes tried to straighten a bent loss
+_STRAIGHT = 4  # sweeps with each of them
 _LOOK = 20_000_000  # table entries read between looks at the clock
 MOVES = ("sweep", "merge", "rebuild", "split")
 
@@ -57,8 +59,6 @@ class Run:
     def go(self, moves: Sequence[str], patience: float) -> None:
         """From a partition, make the moves named until none helps or the time is up."""
         self.sweeps = "sweep" in moves
-        if self.sweeps and self.state.is_rough:
-            self.relax(1.0)
         self.settle()
         if "merge" in moves and self.merge():
             self.settle()
@@ -89,7 +89,7 @@ class Run:
                     return
                 state.sweep(part, self.limit)
 
-    def relax(self, factor: float) -> bool:
+    def relax(self) -> bool:
         """Follow the loss straightened in e, its slope drawn towards the true one; keep the best.
 
         Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
@@ -97,14 +97,15 @@ class Run:
         """
         state: Any = self.state
         before, saved = state.value, state.save()
-        items, slope = np.arange(state.labels.size), factor * state.slope_here()
+        items, slope = np.arange(state.labels.size), state.slope_here()
         least, best = before, saved[0]
         for _ in range(_RELAXED):
-            for _ in range(_MAX_SWEEPS):
+            for _ in range(_STRAIGHT):
                 if self.clock.is_up() or not state.sweep_straight(
                     self.rng.permutation(items), slope, self.limit
                 ):
                     break
+            state.linearise()
             slope = (slope + state.slope_here()) / 2
             if state.value < least:
                 least, best = state.value, state.labels.copy()
@@ -166,8 +167,11 @@ class Run:
         """
         state, failed = self.state, 0
         patience *= 2 if state.labels.size <= _FEW else 1
+        rough = self.sweeps and state.is_rough
+        if rough:
+            self.relax()
         while True:
-            if self.sweeps and state.is_rough and self.relax(float(self.rng.uniform(0.7, 1.4))):
+            if rough and state.labels.size <= _SOME and self.relax():
                 failed = 0
             columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
             if columns.size == 0:
