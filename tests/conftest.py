@@ -52,3 +52,14 @@ def galaxy_draws():
     if not path.exists():
         pytest.skip("galaxy_draws.npz is not here")
     return pt.read_draws(path)
+
+
+@pytest.fixture(scope="session")
+def reference_folder():
+    return HERE / "reference"
+
+
+@pytest.fixture(scope="session")
+def psm(draws):
+    """The similarity matrix of ``draws``."""
+    return pt.posterior_similarity(draws).to_dense().copy()

@@ -175,6 +175,25 @@ def test_unknown_commands_and_none():
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
     assert "choose from estimate" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_full_disk_and_a_narrow_terminal_are_no_traceback(tmp_path):
+    path = tmp_path / "u.csv"
+    path.write_text("á,b\n1,1\n1,2\n1,1\n", encoding="utf-8")
+    done = shell("estimate", path, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "\\xe1" in done.stdout
+    done = shell("estimate", path, "--jobs", "abc")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "w") as full:
+            words = [sys.executable, "-m", "partita", "info", str(path)]
+            done = subprocess.run(
+                words, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 2
+        assert done.stderr.startswith("partita: ")
 
 
 def test_version_and_help_answer_without_loading_anything_heavy():
@@ -216,3 +235,46 @@ def test_a_closed_pipe_is_no_error(csv):
     done = subprocess.run(pipe, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("item,item0")
     assert done.stderr == ""
+
+
+def test_an_estimate_goes_back_in_as_the_truth(capsys, csv, tmp_path):
+    for name in ("best.csv", "best.npz"):
+        how = ("--save",) if name.endswith("npz") else ("-o",)
+        assert run(capsys, "estimate", csv, "--seed", 0, *how, tmp_path / name)[0] == 0
+        words = ("compare", csv, "--method", "minvi", "--truth", tmp_path / name)
+        code, out, err = run(capsys, *words, "--format", "json")
+        assert (code, err) == (0, "")
+        assert json.loads(out)[0]["AR"] > 0.8
+    np.savetxt(tmp_path / "square.csv", np.eye(3, dtype=int), fmt="%d", delimiter=",")
+    code, _, err = run(capsys, "compare", csv, "--truth", tmp_path / "square.csv")
+    assert (code, err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "csv"])
+def test_a_similarity_file_is_as_good_as_the_draws(capsys, csv, tmp_path, draws, suffix):
+    path = tmp_path / f"psm.{suffix}"
+    run(capsys, "similarity", csv, "-o", path)
+    words = ("estimate", path, "--similarity", "--loss", "binder", "--format", "json")
+    code, out, err = run(capsys, *words)
+    assert (code, err) == (0, "")
+    best = pt.estimate(draws, loss="binder", search="average")
+    assert json.loads(out)["expected_loss"] <= best.expected_loss + 1e-9
+    assert run(capsys, "compare", path, "--similarity")[0] == 0
+    code, _, err = run(capsys, "estimate", path, "--similarity", "--loss", "vi")
+    assert (code, err.count("\n")) == (2, 1)
+
+
+def test_the_shell_speaks_its_own_words(capsys, csv, tmp_path):
+    for words, expected in [
+        (("--burn", -1), "--burn must be at least 0"),
+        (("--jobs", 0), "--jobs must be at least 1, or -1"),
+        (("-o", tmp_path / "e.tsv"), "--output must end in .csv, .json or .txt"),
+        (("--loss", "vii"), "--loss must be one of"),
+    ]:
+        code, _, err = run(capsys, "estimate", csv, *words)
+        assert code == 2
+        assert err.startswith(f"partita: {expected}")
+    np.save(tmp_path / "psm.npy", np.eye(4) * 0.5 + 0.5)
+    _, _, err = run(capsys, "estimate", tmp_path / "psm.npy")
+    assert "whole" in err
+    assert run(capsys, "estimate", csv, "--method", "MinVI")[0] == 0

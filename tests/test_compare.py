@@ -37,6 +37,8 @@ def test_methods_of_ones_own(draws):
     assert pt.compare(draws, methods=["minvi"]).frame.index.tolist() == ["minvi"]
     with pytest.raises(ValueError, match="`methods` must be one of"):
         pt.compare(draws, methods=["best"])
+    with pytest.raises(ValueError, match="at least one method"):
+        pt.compare(draws, methods=[])
     with pytest.raises(TypeError, match="`methods` must be a list"):
         pt.compare(draws, methods="minvi")
 

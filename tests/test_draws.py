@@ -67,7 +67,7 @@ def test_strings_floats_booleans_and_objects():
         ([[0.5, 1.0]], r"whole numbers; got .*0.5.* at \(0, 0\)"),
         ([[0.0, np.nan]], r"missing or infinite labels; got .*nan.* at \(0, 1\)"),
         ([[np.inf, 1.0]], "missing or infinite"),
-        ([[2.0**60, 1.0]], "beyond 2"),
+        ([[2.0**60, 1.0]], "below 2"),
         (np.ma.masked_array([[0, 1]], mask=[[0, 1]]), "masked"),
     ],
 )
@@ -97,6 +97,13 @@ def test_a_data_frame_names_its_items():
     frame = pd.DataFrame({"ada": [1, 2], "bob": [1, 1]})
     assert as_draws(frame).item_names == ("ada", "bob")
     assert as_draws(pd.DataFrame([[1, 1], [2, 1]])).item_names is None
+    weighted = pt.Draws(frame, weights=[1, 2])
+    assert weighted.item_names == ("ada", "bob")
+
+
+def test_a_similarity_passed_as_draws_is_recognised():
+    with pytest.raises(ValueError, match=r"looks like a similarity matrix: wrap it, Similarity"):
+        pt.estimate(np.eye(3) * 0.5 + 0.5)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +163,7 @@ def test_concat_keeps_chains_apart_and_checks_the_items():
     assert half.weights.tolist() == [3, 1]
     with pytest.raises(ValueError, match="same items"):
         pt.Draws.concat([chained(), pt.Draws([[0, 0, 0]])])
-    with pytest.raises(TypeError, match="at least one Draws"):
+    with pytest.raises(TypeError, match="a list of Draws"):
         pt.Draws.concat([])
 
 

@@ -228,3 +228,22 @@ def test_a_frame_has_a_row_an_item(draws):
     frame = pt.estimate(draws, method="minvi").to_frame()
     assert frame.shape == (60, 1)
     assert frame.index.name == "item"
+
+
+def test_a_loss_that_is_not_finite_is_refused(draws):
+    class Broken:
+        needs = "draws"
+
+        def __call__(self, truth, labels):
+            return float("nan")
+
+    with pytest.raises(ValueError, match="`loss` must be finite"):
+        pt.estimate(draws.take(slice(0, 3)), loss=Broken(), search="draws")
+
+
+@pytest.mark.parametrize("kind", ["dense", "implicit"])
+def test_a_similarity_of_draws_brings_them_along(kind, draws):
+    psm = pt.posterior_similarity(draws, kind=kind)
+    assert pt.estimate(psm).loss_name == "vi-lower-bound"
+    expected = pt.estimate(draws, loss="vi", search="draws").expected_loss
+    assert pt.estimate(psm, loss="vi", search="draws").expected_loss == expected

@@ -15,6 +15,7 @@ import naive
 import partita as pt
 from partita import losses
 from partita.evidence import as_evidence
+from partita.losses import _common
 from partita.partitions import Tree, enumerate_partitions
 
 NAMES = sorted(losses.NAMES)
@@ -76,9 +77,10 @@ def test_many_partitions_at_once_equal_one_by_one(name, draws):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_threads_change_nothing(name, draws):
+def test_threads_change_nothing(name, draws, monkeypatch):
+    monkeypatch.setattr(_common, "_WORK", 50_000)  # so that there are many blocks
     partitions = draws.labels[:200]
-    one, two = (pt.expected_loss(partitions, draws, loss=name, n_jobs=j) for j in (1, 2))
+    one, two = (pt.expected_loss(partitions, draws, loss=name, n_jobs=j) for j in (1, 3))
     assert np.array_equal(one, two)
 
 
@@ -140,6 +142,20 @@ def test_scores_equal_scikit_learn(pair):
     mutual = metrics.mutual_info_score(truth, labels) / np.log(2)
     vi = naive.entropy(truth) + naive.entropy(labels) - 2 * mutual
     assert_allclose(pt.variation_of_information(truth, labels), vi, atol=1e-9)
+
+
+def test_tables_wider_than_the_kernel_keeps_are_counted_by_cluster():
+    """Some hundred clusters in both partitions: the other path of the kernel, the same sums."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 1500, size=(3, 3000))
+    labels = rng.integers(0, 1400, size=3000)
+    pairs = [rows[0] * 1400 + labels, rows[0], labels]
+    h_both, h_truth, h_labels = (naive.entropy(x) for x in pairs)
+    assert_allclose(losses.VI()(rows[0], labels), 2 * h_both - h_truth - h_labels, atol=1e-10)
+    apart = np.arange(20_000)
+    assert losses.VI()(apart, apart) == 0
+    implicit = pt.posterior_similarity([apart, apart], kind="implicit")
+    assert implicit.own_sums(apart).tolist() == [1.0] * 20_000
 
 
 @pytest.mark.parametrize("name", NAMES)

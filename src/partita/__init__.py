@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from partita._version import __version__
 
 if TYPE_CHECKING:
-    from partita import datasets, errors, losses, mixture, search
+    from partita import datasets, errors, losses, mixture, nmf, search
+    from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
         adjusted_rand_index,
@@ -28,39 +29,49 @@ if TYPE_CHECKING:
     from partita.draws import Draws, read_draws
     from partita.estimation import Estimate, estimate, expected_loss
     from partita.mixture import sample_mixture
+    from partita.nmf import Factorization, factorize
     from partita.similarity import Similarity, posterior_similarity
 
 _WHERE = {
+    "Certificate": "certificates",
     "Comparison": "comparison",
     "Draws": "draws",
     "Estimate": "estimation",
+    "Factorization": "nmf",
     "Similarity": "similarity",
     "adjusted_rand_index": "comparison",
+    "certify": "certificates",
     "compare": "comparison",
     "estimate": "estimation",
     "expected_loss": "estimation",
+    "factorize": "nmf",
     "posterior_similarity": "similarity",
     "rand_index": "comparison",
     "read_draws": "draws",
     "sample_mixture": "mixture",
     "variation_of_information": "comparison",
 }
-_ROOMS = ("datasets", "errors", "losses", "mixture", "search")
+_ROOMS = ("datasets", "errors", "losses", "mixture", "nmf", "search")
 
 __all__ = [
+    "Certificate",
     "Comparison",
     "Draws",
     "Estimate",
+    "Factorization",
     "Similarity",
     "__version__",
     "adjusted_rand_index",
+    "certify",
     "compare",
     "datasets",
     "errors",
     "estimate",
     "expected_loss",
+    "factorize",
     "losses",
     "mixture",
+    "nmf",
     "posterior_similarity",
     "rand_index",
     "read_draws",

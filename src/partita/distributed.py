@@ -53,12 +53,18 @@ class Progress:
 
 
 def map_blocks(
-    work: Callable[[T], R], parts: Sequence[T], *, n_jobs: int = 1, label: str = ""
+    work: Callable[[T], R],
+    parts: Sequence[T],
+    *,
+    n_jobs: int = 1,
+    label: str = "",
+    stop: Callable[[], None] | None = None,
 ) -> Iterator[R]:
     """Yield ``work(part)`` for every part, in order, on ``n_jobs`` threads.
 
     No more than a few parts are in flight, so results that are large do not pile up, and leaving
-    the loop early (an exception, Ctrl-C) abandons what has not started.
+    the loop early (an exception, Ctrl-C) abandons what has not started; ``stop`` is called then,
+    to tell what has started to end.
     """
     with progress(len(parts), label) as bar:
         if n_jobs == 1 or len(parts) < 2:
@@ -77,5 +83,9 @@ def map_blocks(
                 while waiting:
                     yield waiting.popleft().result()
                     bar.advance()
+            except BaseException:
+                if stop is not None:
+                    stop()
+                raise
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)

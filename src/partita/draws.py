@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -28,7 +28,8 @@ class Draws:
     Parameters
     ----------
     labels : array-like of shape (n_draws, n_items)
-        Integers of any kind (1-based, negative, with gaps, another K in each draw) or strings.
+        Integers of any kind (1-based, negative, with gaps, another K in each draw) or strings; of
+        a DataFrame, the columns name the items.
         Kept canonical: each draw's clusters are numbered 0, 1, ... by first appearance, in the
         smallest unsigned dtype.
     weights : array-like of shape (n_draws,), optional
@@ -63,6 +64,8 @@ class Draws:
     assumptions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.item_names is None:
+            self._set("item_names", _column_names(self.labels))
         array = validate.whole_numbers("labels", self.labels)
         if array.ndim != 2:
             raise InvalidValueError(
@@ -80,7 +83,10 @@ class Draws:
         if self.chains is not None:
             self._fix("chains", _chain_numbers(self.chains, self.n_draws))
         if self.item_names is not None:
-            self._set("item_names", _names(self.item_names, self.n_items))
+            names = validate.names("item_names", self.item_names, self.n_items)
+            self._set("item_names", names)
+        if not isinstance(self.traces, Mapping):
+            raise InvalidTypeError(f"`traces` must map names to arrays; got {self.traces!r}.")
         traces = {str(k): _trace(str(k), v, self.n_draws) for k, v in self.traces.items()}
         self._set("traces", traces)
 
@@ -150,7 +156,7 @@ class Draws:
 
     def take(self, index: Any) -> Draws:
         """Keep the draws that ``index`` (a slice, a mask or positions) selects."""
-        kept = np.arange(self.n_draws)[index]
+        kept = np.atleast_1d(validate.positions("index", index, self.n_draws))
         if kept.ndim != 1 or kept.size == 0:
             raise InvalidValueError(f"`index` must select at least one draw; got {index!r}.")
         return replace(
@@ -212,9 +218,9 @@ class Draws:
         >>> Draws.concat([Draws([[0, 0]]), Draws([[0, 1]])]).chains
         array([0, 1])
         """
-        parts = list(parts)
+        parts = [] if isinstance(parts, Draws) else list(parts)
         if not parts or not all(isinstance(part, Draws) for part in parts):
-            raise InvalidTypeError("`parts` must be at least one Draws, and nothing else.")
+            raise InvalidTypeError("`parts` must be a list of Draws: Draws.concat([a, b]).")
         first = parts[0]
         for part in parts[1:]:
             if part.n_items != first.n_items or part.item_names != first.item_names:
@@ -314,26 +320,30 @@ def read_draws(
 
 
 def as_draws(data: Any) -> Draws:
-    """Return ``data`` as draws: a Draws, a path, a DataFrame, an array or nested lists.
-
-    A DataFrame's rows are draws and its columns items, named by the columns.
-    """
+    """Return ``data`` as draws: a Draws, a path, a DataFrame, an array or nested lists."""
     if isinstance(data, Draws):
         return data
     if isinstance(data, str | PathLike):
         return read_draws(data)
-    if hasattr(data, "columns") and hasattr(data, "to_numpy"):
-        names = [str(name) for name in data.columns]
-        plain = names == [str(i) for i in range(len(names))]
-        return Draws(data.to_numpy(), item_names=None if plain else tuple(names))
     return Draws(data)
+
+
+def _column_names(data: Any) -> tuple[str, ...] | None:
+    """The columns of a DataFrame, unless they only count."""
+    if not hasattr(data, "columns"):
+        return None
+    names = tuple(str(name) for name in data.columns)
+    return None if names == tuple(map(str, range(len(names)))) else names
 
 
 def _shape_hint(ndim: int) -> str:
     if ndim == 1:
         return " For a single draw pass [labels]."
     if ndim == 3:
-        return " For probabilities (draws, items, clusters) see Similarity.from_responsibilities."
+        return (
+            " For labels (chains, draws, items) pass labels.reshape(-1, n_items) and chains=; for "
+            "probabilities (draws, items, clusters) see Similarity.from_responsibilities."
+        )
     return ""
 
 
@@ -347,19 +357,11 @@ def _chain_numbers(value: Any, n_draws: int) -> NDArray[np.int64]:
     return np.unique(chains, return_inverse=True)[1].astype(np.int64)
 
 
-def _names(value: Sequence[str], n_items: int) -> tuple[str, ...]:
-    if isinstance(value, str):
-        raise InvalidTypeError("`item_names` must be one name per item; got a single string.")
-    names = tuple(str(name) for name in value)
-    if len(names) != n_items:
-        raise InvalidValueError(
-            f"`item_names` must be one name for each of the {n_items} items; got {len(names)}."
-        )
-    return names
-
-
 def _trace(name: str, value: Any, n_draws: int) -> NDArray[np.float64]:
-    trace = np.array(value, dtype=np.float64)
+    try:
+        trace = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidTypeError(f"`traces[{name!r}]` must be numbers; got {value!r}.") from None
     if trace.shape != (n_draws,):
         raise InvalidValueError(
             f"`traces[{name!r}]` must be one number for each of the {n_draws} draws; got shape "

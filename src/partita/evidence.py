@@ -11,7 +11,7 @@ from partita.errors import InvalidValueError
 from partita.similarity import Similarity, posterior_similarity
 
 if TYPE_CHECKING:
-    from partita.typing import Needs
+    from partita.typing import FloatArray, Needs
 
 
 class Evidence:
@@ -24,6 +24,11 @@ class Evidence:
         At least one of the two. A similarity made from draws brings them along.
     n_jobs : int
         Threads for what has to be made.
+
+    Attributes
+    ----------
+    is_similarity : bool
+        Whether a similarity is what was given, which decides the default loss.
     """
 
     def __init__(
@@ -33,6 +38,7 @@ class Evidence:
         *,
         n_jobs: int = 1,
     ) -> None:
+        self.is_similarity = draws is None
         if draws is None and similarity is not None:
             draws = similarity.draws
         self._draws = draws
@@ -87,6 +93,14 @@ class Evidence:
             kind = "dense" if n_bytes < validate.free_memory() // 2 else "implicit"
             self._similarity = posterior_similarity(self.draws, kind=kind, n_jobs=self.n_jobs)
         return self._similarity
+
+    @property
+    def dense(self) -> FloatArray:
+        """The matrix itself, made once; refused where it does not fit in the free memory."""
+        if not self.similarity.is_dense:
+            matrix = self.similarity.to_dense(n_jobs=self.n_jobs)
+            self._similarity = Similarity._of_dense(matrix, self.item_names, self._draws)
+        return self.similarity.to_dense(dtype=None)
 
 
 def as_evidence(data: Any, *, n_jobs: int = 1) -> Evidence:

@@ -15,6 +15,8 @@ import numpy as np
 from partita.errors import InvalidTypeError, InvalidValueError, OutOfMemoryError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from partita.typing import FloatArray, IntArray, Seed
 
 T = TypeVar("T")
@@ -60,6 +62,17 @@ def real(
     return number
 
 
+def float_dtype(name: str, value: Any) -> np.dtype[Any]:
+    """Check that ``value`` names float32 or float64; None is float64."""
+    try:
+        dtype = np.dtype(np.float64 if value is None else value)
+    except TypeError:
+        raise InvalidTypeError(f"`{name}` must be float32 or float64; got {value!r}.") from None
+    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise InvalidValueError(f"`{name}` must be float32 or float64; got {dtype}.")
+    return dtype
+
+
 def choice(name: str, value: T, options: Collection[T]) -> T:
     """Check that ``value`` is one of ``options``."""
     if value not in options:
@@ -69,10 +82,10 @@ def choice(name: str, value: T, options: Collection[T]) -> T:
 
 
 def lookup(name: str, value: str, table: Mapping[str, T]) -> T:
-    """Return the entry of ``table`` that the string ``value`` names."""
+    """Return the entry of ``table`` that the string ``value`` names, in capitals or not."""
     try:
-        return table[value]
-    except KeyError:
+        return table[value.lower()]
+    except (KeyError, AttributeError):
         listed = ", ".join(map(repr, table))
         raise InvalidValueError(f"`{name}` must be one of {listed}; got {value!r}.") from None
 
@@ -126,21 +139,32 @@ def _whole_floats(name: str, array: Any) -> IntArray:
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidValueError(
-            f"`{name}` must have no missing or infinite labels; got {array[where]!r} at {where}."
+            f"`{name}` must have no missing or infinite labels; got {array[where].item()!r} at "
+            f"{where}."
         )
     bad = array != np.round(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         raise InvalidValueError(
-            f"`{name}` must be whole numbers; got {array[where]!r} at {where}. If these are "
-            "probabilities, see `Similarity.from_responsibilities`."
+            f"`{name}` must be whole numbers; got {array[where].item()!r} at {where}."
+            + _float_hint(array)
         )
-    if array.size and max(abs(float(array.max())), abs(float(array.min()))) >= 2**53:
+    largest = max(abs(float(array.max())), abs(float(array.min()))) if array.size else 0.0
+    if largest >= 2**53:
         raise InvalidValueError(
-            f"`{name}` has labels beyond 2**53, where floats no longer tell whole numbers apart; "
-            "pass integers or strings."
+            f"`{name}` must be below 2**53, where floats still tell whole numbers apart; got "
+            f"{largest:.0f}. Pass integers of one dtype, or strings."
         )
     return np.asarray(array.astype(np.int64))
+
+
+def _float_hint(array: Any) -> str:
+    """What a user who passes such floats may have meant."""
+    if array.ndim == 2 and array.shape[0] == array.shape[1] and (np.diagonal(array) == 1).all():
+        return " This looks like a similarity matrix: wrap it, Similarity(P)."
+    if array.ndim == 3:
+        return " For probabilities, see Similarity.from_responsibilities."
+    return ""
 
 
 def _numbered(array: Any) -> IntArray:
@@ -171,6 +195,28 @@ def _from_objects(name: str, array: Any) -> IntArray:
     )
 
 
+def names(name: str, value: Any, n: int) -> tuple[str, ...]:
+    """Return ``n`` names as strings."""
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise InvalidTypeError(f"`{name}` must be a list of one name per item; got {value!r}.")
+    found = tuple(str(one) for one in value)
+    if len(found) != n:
+        raise InvalidValueError(
+            f"`{name}` must be one name for each of the {n} items; got {len(found)}."
+        )
+    return found
+
+
+def positions(name: str, index: Any, n: int) -> NDArray[np.intp]:
+    """Return the positions among ``n`` that a slice, a mask or positions select."""
+    try:
+        return np.asarray(np.arange(n)[index])
+    except (IndexError, TypeError, ValueError):
+        raise InvalidValueError(
+            f"`{name}` must be a slice, a mask or positions below {n}; got {index!r}."
+        ) from None
+
+
 def weights(name: str, value: Any, n: int) -> FloatArray:
     """Return ``n`` non-negative weights, not all zero."""
     try:
@@ -181,11 +227,33 @@ def weights(name: str, value: Any, n: int) -> FloatArray:
         raise InvalidValueError(
             f"`{name}` must be one number for each of the {n} draws; got shape {array.shape}."
         )
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise InvalidValueError(f"`{name}` must be finite and not negative.")
+    bad = array[~(np.isfinite(array) & (array >= 0))]
+    if bad.size:
+        raise InvalidValueError(f"`{name}` must be finite and not negative; got {bad[0]}.")
     if not 0 < array.sum() < math.inf:
         raise InvalidValueError(f"`{name}` must have a positive, finite sum; got {array.sum()}.")
     return array
+
+
+def factorizable(name: str, array: Any, xp: Any) -> Any:
+    """Check, in any array library, that a matrix is square, symmetric, finite and not negative."""
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.shape[0] == 0:
+        raise InvalidValueError(
+            f"`{name}` must be square, items by items; got shape {tuple(array.shape)}. For draws, "
+            "pass posterior_similarity(draws)."
+        )
+    if not bool(xp.all(xp.isfinite(array))):
+        raise InvalidValueError(f"`{name}` must be finite; got NaN or infinity.")
+    least = float(xp.min(array))
+    if least < 0:
+        raise InvalidValueError(f"`{name}` must not be negative; got {least:g}.")
+    other = xp.permute_dims(array, (1, 0))
+    gap = float(xp.max(xp.abs(array - other)))
+    if gap > 1e-6 * max(1.0, float(xp.max(array))):
+        raise InvalidValueError(
+            f"`{name}` must be symmetric; got entries that differ from their mirror by {gap:g}."
+        )
+    return array if gap == 0 else 0.5 * (array + other)
 
 
 def seed(value: Seed) -> int:
@@ -207,7 +275,10 @@ def n_jobs(value: int | None) -> int:
         if hasattr(os, "sched_getaffinity"):
             return len(os.sched_getaffinity(0))
         return os.cpu_count() or 1
-    return integer("n_jobs", value, least=1)
+    number = integer("n_jobs", value)
+    if number < 1:
+        raise InvalidValueError(f"`n_jobs` must be at least 1, or -1 for every core; got {number}.")
+    return number
 
 
 def free_memory() -> int:

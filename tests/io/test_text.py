@@ -513,3 +513,21 @@ class TestMemory:
     def test_an_npy_in_gzip(self, write):
         with pytest.raises(FileError, match="decompress it first"):
             read_table(write(gzip.compress(b"\x93NUMPY\x01\x00"), "x.npy.gz"))
+
+
+def test_columns_that_only_count_are_a_header_and_no_names(tmp_path):
+    path = tmp_path / "pandas.csv"
+    rows = [list(range(12)), [1] * 12, [1] * 6 + [2] * 6]
+    path.write_text("\n".join(",".join(map(str, row)) for row in rows))
+    table = read_table(path)
+    assert table.labels.shape == (2, 12)
+    assert table.item_names is None
+    assert any("counts 0 to 11" in sentence for sentence in table.assumptions)
+    assert read_table(path, header=False).labels.shape == (3, 12)
+
+
+def test_a_samplers_bookkeeping_is_pointed_out(tmp_path):
+    path = tmp_path / "posterior.csv"
+    path.write_text("a,b,.chain,lp__\n1,1,1,7\n1,2,1,8\n")
+    with pytest.warns(PartitaWarning, match="'.chain', 'lp__'"):
+        assert read_table(path).labels.shape == (2, 4)

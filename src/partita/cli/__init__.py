@@ -7,12 +7,15 @@ at once. An error is one line on stderr and exit code 2, never a traceback.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from partita._version import __version__
+from partita.cli._words import for_the_shell
 
 COMMANDS = {
     "estimate": "the partition of least expected loss",
@@ -24,9 +27,43 @@ COMMANDS = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is, and leave with code 2."""
+        self.exit(2, f"partita: {' '.join(message.split())}; see {self.prog} --help.\n")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(words)
+    except KeyboardInterrupt:
+        return _complain("interrupted; nothing was written.", code=130)
+    except BrokenPipeError:
+        # The reader (head, less) has gone; leave without a complaint at shutdown.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError as error:
+        return _complain(str(error) or "out of memory; burn or thin the draws.")
+    except OSError as error:
+        return _complain(str(error))
+    except Exception as error:
+        from partita.errors import PartitaError
+
+        if isinstance(error, PartitaError):
+            return _complain(str(error))
+        raise
+
+
+def _complain(message: str, *, code: int = 2) -> int:
+    print(f"partita: {for_the_shell(message)}", file=sys.stderr)
+    return code
+
+
+def _dispatch(words: list[str]) -> int:
     parser = _front_door()
     if not words:
         parser.print_help()
@@ -34,14 +71,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[0].startswith("-"):
         parser.parse_args(words)
     if words[0] not in COMMANDS:
-        parser.error(f"unknown command {words[0]!r}; choose from {', '.join(COMMANDS)}")
-    return _carry_out(words[0], words[1:])
+        parser.error(f"unknown command {words[0]!r}, choose from {', '.join(COMMANDS)}")
+    command = import_module(f"partita.cli._{words[0]}")
+    own = Parser(
+        prog=f"partita {words[0]}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(own)
+    arguments = own.parse_args(words[1:])
+    _plain_warnings()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    command.run(arguments)
+    sys.stdout.flush()
+    return 0
 
 
-def _front_door() -> argparse.ArgumentParser:
+def _front_door() -> Parser:
     width = max(map(len, COMMANDS)) + 2
     listed = "\n".join(f"  {name:{width}}{text}" for name, text in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="partita",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="From posterior draws of a clustering to the partition to report.\n\n"
@@ -53,42 +103,11 @@ def _front_door() -> argparse.ArgumentParser:
     return parser
 
 
-def _carry_out(name: str, words: list[str]) -> int:
-    from partita.errors import PartitaError
-
-    command = import_module(f"partita.cli._{name}")
-    parser = argparse.ArgumentParser(
-        prog=f"partita {name}",
-        description=command.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_arguments(parser)
-    arguments = parser.parse_args(words)
-    _plain_warnings()
-    try:
-        command.run(arguments)
-        sys.stdout.flush()
-    except PartitaError as error:
-        print(f"partita: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    except MemoryError:
-        print("partita: out of memory; burn or thin the draws.", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("partita: interrupted; nothing was written.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader (head, less) has gone; leave without a complaint at shutdown.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return 0
-
-
 def _plain_warnings() -> None:
     """Show a warning as one line, without the source line that raised it."""
     import warnings
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        print(f"partita: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        print(f"partita: warning: {for_the_shell(str(message))}", file=sys.stderr)
 
     warnings.showwarning = show

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from partita.draws import Draws
+    from partita.similarity import Similarity
 
 FORMATS = ("table", "csv", "json")
 
@@ -63,6 +64,25 @@ def read(arguments: argparse.Namespace) -> Draws:
     return draws.burn(arguments.burn).thin(arguments.thin)
 
 
+def add_similarity_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that says the file is a similarity matrix and not draws."""
+    parser.add_argument(
+        "--similarity",
+        action="store_true",
+        help="the file holds a similarity matrix (npy, npz, or csv as `partita similarity` "
+        "writes it) instead of draws",
+    )
+
+
+def read_either(arguments: argparse.Namespace) -> Draws | Similarity:
+    """Read draws, or a similarity matrix if that is what the file holds."""
+    if not arguments.similarity:
+        return read(arguments)
+    from partita.cli._matrix import read_similarity
+
+    return read_similarity(arguments.draws, key=arguments.key)
+
+
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     """Add where the result goes, and in which form."""
     writing = parser.add_argument_group("writing the result")
@@ -85,8 +105,19 @@ def form(arguments: argparse.Namespace) -> str:
     """Return the format that was asked for, or that the name of the output file suggests."""
     if arguments.format is not None:
         return str(arguments.format)
-    suffix = (arguments.output or "").rpartition(".")[2].lower()
-    return suffix if suffix in FORMATS else "table"
+    from pathlib import PurePath
+
+    suffix = PurePath(arguments.output or "").suffix.lower()
+    if suffix in ("", ".txt"):
+        return "table"
+    if suffix[1:] in FORMATS:
+        return suffix[1:]
+    from partita.errors import InvalidValueError
+
+    raise InvalidValueError(
+        f"--output must end in .csv, .json or .txt, or --format say what to write; got "
+        f"{arguments.output!r}."
+    )
 
 
 def write(text: str, arguments: argparse.Namespace) -> None:

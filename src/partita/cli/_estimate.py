@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita estimate``."""
     _common.add_draws_arguments(parser)
+    _common.add_similarity_argument(parser)
     what = parser.add_argument_group("what to estimate")
     what.add_argument("--loss", metavar="NAME", help=f"default vi; one of {_list(losses.NAMES)}")
     what.add_argument(
@@ -41,10 +42,11 @@ def _list(names: Iterable[str]) -> str:
 
 def run(arguments: argparse.Namespace) -> None:
     """Estimate and write."""
+    form = _common.form(arguments)
     from partita.estimation import estimate
 
     best = estimate(
-        _common.read(arguments),
+        _common.read_either(arguments),
         loss=arguments.loss,
         search=arguments.search or "auto",
         method=arguments.method,
@@ -53,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.save:
         best.save(arguments.save)
-    _common.write(text(best, _common.form(arguments)), arguments)
+    _common.write(text(best, form), arguments)
 
 
 def text(best: Estimate, form: str) -> str:

@@ -27,10 +27,10 @@ def run(arguments: argparse.Namespace) -> None:
     similarity = posterior_similarity(draws, dtype=arguments.dtype, n_jobs=arguments.jobs)
     matrix = similarity.to_dense(dtype=arguments.dtype)
     output = arguments.output or ""
-    if output.endswith(".npy"):
+    if arguments.format is None and output.endswith(".npy"):
         io.write_npy(output, matrix)
         return
-    if output.endswith(".npz"):
+    if arguments.format is None and output.endswith(".npz"):
         io.write_npz(output, {"similarity": matrix})
         return
     names = list(similarity.item_names or range(similarity.n_items))

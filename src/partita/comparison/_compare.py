@@ -16,7 +16,7 @@ from partita.comparison._scores import (
     variation_of_information,
 )
 from partita.distributed import progress
-from partita.errors import InvalidTypeError
+from partita.errors import InvalidTypeError, InvalidValueError
 from partita.estimation import Estimate, estimate
 from partita.evidence import Evidence, as_evidence, can_serve
 
@@ -93,6 +93,8 @@ def compare(
     if truth is not None:
         truth = validate.labels("truth", truth, n_items=evidence.n_items)
     calls = _calls(methods, evidence)
+    if not calls:
+        raise InvalidValueError("`methods` must name at least one method; got none.")
     seed = validate.seed(rng)
     _ = evidence.similarity
     estimates: dict[str, Estimate] = {}

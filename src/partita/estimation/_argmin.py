@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,9 @@ import numpy as np
 
 from partita import losses, validate
 from partita import search as searches
-from partita.errors import InvalidTypeError, InvalidValueError
+from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
+from partita.estimation._weight import for_clusters
 from partita.evidence import Evidence, as_evidence, can_serve
 from partita.losses import VI, Loss, VILowerBound
 from partita.partitions import canonical, canonical_rows
@@ -34,6 +36,7 @@ def estimate(
     method: str | None = None,
     rng: Seed = None,
     n_jobs: int | None = 1,
+    n_clusters: int | None = None,
 ) -> Estimate:
     """Return the partition of least expected loss among those that a search supplies (eq. 8).
 
@@ -54,10 +57,14 @@ def estimate(
         One seed gives one answer on any number of threads.
     n_jobs : int
         Threads; -1 is every core.
+    n_clusters : int, optional
+        Choose the weight a of ``VI(a)`` or ``Binder(a)`` so that the estimate has this many
+        clusters; the weight found is that of the estimate's ``loss``.
 
     Returns
     -------
     Estimate
+        Of the best partition found so far, with a warning, if Ctrl-C ends the search.
 
     Examples
     --------
@@ -79,20 +86,49 @@ def estimate(
     chosen = _loss(loss, evidence)
     seed = validate.seed(rng)
     parts = _usable(searches.resolve(search), evidence, is_auto=search == "auto")
+
+    def run(weighted: Loss) -> Estimate:
+        return _minimise(parts, weighted, evidence, seed, n_jobs)
+
+    if n_clusters is not None:
+        return for_clusters(chosen, n_clusters, evidence.n_items, run)
+    return run(chosen)
+
+
+def _minimise(
+    parts: tuple[Search, ...], loss: Loss, evidence: Evidence, seed: int, n_jobs: int
+) -> Estimate:
+    """Keep the best of what the searches offer; what is there, if Ctrl-C ends them early."""
     children = np.random.SeedSequence(seed).spawn(len(parts))
-    winners = []
+    winners: list[_Winner] = []
     for part, child in zip(parts, children, strict=True):
-        offered = part.candidates(evidence, chosen, rng=np.random.default_rng(child), n_jobs=n_jobs)
-        winner = _best(offered, part, chosen, evidence, n_jobs)
+        offered = part.candidates(evidence, loss, rng=np.random.default_rng(child), n_jobs=n_jobs)
+        try:
+            winner = _best(offered, part, loss, evidence, n_jobs)
+        except KeyboardInterrupt:
+            if not winners:
+                raise
+            _warn_of_interrupt()
+            break
         if winner is not None:
             winners.append(winner)
+            if winner.was_cut_short:
+                break
     if not winners:
         raise InvalidValueError("`search` must supply at least one candidate; it supplied none.")
     best = winners[0]
     for winner in winners[1:]:
         if _better(winner.loss, best.loss):
             best = winner
-    return _finish(best, chosen, evidence, seed, n_jobs)
+    return _finish(best, loss, evidence, seed, n_jobs)
+
+
+def _warn_of_interrupt() -> None:
+    warnings.warn(
+        "The search was interrupted; this is the best partition that it had found.",
+        PartitaWarning,
+        stacklevel=4,
+    )
 
 
 def expected_loss(
@@ -139,7 +175,7 @@ def expected_loss(
 
 def _loss(loss: Any, evidence: Evidence) -> Loss:
     if loss is None:
-        return VI() if evidence.has_draws else VILowerBound()
+        return VILowerBound() if evidence.is_similarity else VI()
     chosen = losses.resolve(loss)
     if not can_serve(chosen.needs, evidence):
         raise InvalidValueError(
@@ -162,6 +198,7 @@ class _Winner:
     search: Search
     loss: float
     path: tuple[Step, ...]
+    was_cut_short: bool = False
 
 
 def _better(new: float, old: float) -> bool:
@@ -176,16 +213,26 @@ def _best(
     least = np.inf
     steps: dict[int, Step] = {}
     kept = 0
-    for candidate, value in _scored(offered, search, loss, evidence, n_jobs):
-        if best is None or _better(value, least):
-            best, least = candidate, value
-        rank = candidate.info.get("rank")
-        if rank is not None and (rank not in steps or _better(value, steps[rank].expected_loss)):
-            kept += candidate.labels.size
-            steps[rank] = _step(candidate, value, keep_labels=kept <= _PATH_LABELS)
+    cut_short = False
+    try:
+        for candidate, value in _scored(offered, search, loss, evidence, n_jobs):
+            if best is None or _better(value, least):
+                best, least = candidate, value
+            rank = candidate.info.get("rank")
+            if rank is not None and (
+                rank not in steps or _better(value, steps[rank].expected_loss)
+            ):
+                kept += candidate.labels.size
+                steps[rank] = _step(candidate, value, keep_labels=kept <= _PATH_LABELS)
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        cut_short = True
+        _warn_of_interrupt()
     if best is None:
         return None
-    return _Winner(best, search, float(least), tuple(steps[rank] for rank in sorted(steps)))
+    path = tuple(steps[rank] for rank in sorted(steps))
+    return _Winner(best, search, float(least), path, cut_short)
 
 
 def _scored(
@@ -213,6 +260,11 @@ def _evaluated(
     if candidates:
         partitions = np.stack([candidate.labels for candidate in candidates])
         values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
+        bad = values[~np.isfinite(values)]
+        if bad.size:
+            raise InvalidValueError(
+                f"`loss` must be finite; {losses.name_of(loss)} gave {bad[0]} for a candidate."
+            )
         yield from zip(candidates, values.tolist(), strict=True)
 
 

@@ -66,7 +66,7 @@ class Estimate:
     expected_loss : float
         The expected ``loss`` of ``labels``.
     loss : Loss
-        What was minimised.
+        What was minimised; for a method without a loss (``medv``), what is reported.
     search : Search
         What supplied the winning candidate. Read from a file, the repr of one that partita does
         not know; the same goes for ``loss``.

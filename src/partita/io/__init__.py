@@ -8,12 +8,13 @@ What is wrong with a file as a file (missing, truncated, ragged, larger than mem
 read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it is for an array.
 """
 
-from partita.io._numpy import read_npz
+from partita.io._numpy import read_npy, read_npz
 from partita.io._table import Table, read_table
 from partita.io._write import write_atomically, write_npy, write_npz, write_text
 
 __all__ = [
     "Table",
+    "read_npy",
     "read_npz",
     "read_table",
     "write_atomically",

@@ -214,9 +214,18 @@ class Archive:
         return ", ".join(shown[:12]) + more
 
 
-def read_npy(file: BinaryIO, path: str) -> NDArray[Any]:
+def read_open_npy(file: BinaryIO, path: str) -> NDArray[Any]:
     """Read the one array of an open ``.npy`` file."""
     return read_array(file, os.fstat(file.fileno()).st_size, repr(path))
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """Read the one array of an ``.npy`` file, without pickle."""
+    text = path_text(path)
+    with opened(text) as file:
+        if format_of(file, text) != "npy":
+            raise FileError(f"{text!r} is not an .npy file.")
+        return read_open_npy(file, text)
 
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:

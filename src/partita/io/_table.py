@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from partita import validate
 from partita.errors import FileError, InvalidTypeError, InvalidValueError
 from partita.io._lines import text_lines
-from partita.io._numpy import Archive, Header, read_npy
+from partita.io._numpy import Archive, Header, read_open_npy
 from partita.io._source import format_of, opened, path_text
 from partita.io._text import read_text
 from partita.typing import Path
@@ -127,7 +127,7 @@ def _from_text(
     index: int | str | bool | None,
 ) -> Table:
     lines = text_lines(file, path, gzipped=gzipped)
-    read = read_text(lines, path, header=header, index=index)
+    read = read_text(lines, path, orient=orient, header=header, index=index)
     said = ("The file is compressed with gzip.", *read.assumptions)
     return Table(
         read.labels,
@@ -139,7 +139,7 @@ def _from_text(
 
 def _from_npy(file: BinaryIO, path: str, key: str | None) -> Table:
     _only_for(".npz", path, key=key)
-    return Table(_labels(read_npy(file, path), repr(path)))
+    return Table(_labels(read_open_npy(file, path), repr(path)))
 
 
 def _from_npz(file: BinaryIO, path: str, key: str | None) -> Table:
@@ -202,8 +202,10 @@ def _labels(array: NDArray[Any], what: str) -> NDArray[Any]:
     """Check that an array can be labels of draws; whole floats become integers."""
     if array.ndim == 3:
         raise InvalidValueError(
-            f"{what} must be 2-D, draws by items; got shape {array.shape}. If these are "
-            "responsibilities (draws, items, clusters), see `Similarity.from_responsibilities`."
+            f"{what} must be 2-D, draws by items; got shape {array.shape}. Labels (chains, "
+            "draws, items): save them with the chains stacked, and a 1-D array `chains` beside "
+            "them in an npz; probabilities (draws, items, clusters): see "
+            "Similarity.from_responsibilities."
         )
     if array.ndim == 1:
         raise InvalidValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from partita.typing import IntArray
 
 _SHORTEST_RUN = 3
+_SHORTEST_HEADER = 10  # fewer cells that count may well be a draw of singletons
+# Names without their dots and underscores, as Stan, posterior and PyMC's frames write them.
+_BOOKKEEPING = frozenset(("chain", "draw", "iteration", "iter", "sample", "lp", "index"))
 _ON_PURPOSE = "to keep it without this warning"
 
 
@@ -67,7 +70,12 @@ class _Plan:
 
 
 def read_text(
-    lines: Iterator[str], path: str, *, header: bool | None, index: int | str | bool | None
+    lines: Iterator[str],
+    path: str,
+    *,
+    orient: str,
+    header: bool | None,
+    index: int | str | bool | None,
 ) -> TextTable:
     """Read a whole text table; see ``read_table`` for the rules."""
     line, head = head_of(lines, path)
@@ -89,6 +97,8 @@ def read_text(
         )
     labels, label_names = body.labels()
     _warn_of_runs(labels, plan, path, header, index)
+    if orient == "draws":
+        _warn_of_bookkeeping(top, plan, labels)
     return TextTable(
         labels,
         label_names,
@@ -194,6 +204,8 @@ def _header_by_body(top: _Top, index: int | None, body: Body) -> tuple[bool, str
         text = top.cells[index]
     numbers_below = not body.is_text and (text is not None or not names_below)
     if body.n_rows and numbers_below:
+        if text is None and _counts(cells):
+            return True, f"it counts {cells[0]} to {cells[-1]}, as unnamed columns are headed"
         if text is None:
             return False, f"line {top.line} holds no text"
         return True, f"it holds text, {shown(text)}, above whole numbers"
@@ -207,9 +219,35 @@ def _header_by_body(top: _Top, index: int | None, body: Body) -> tuple[bool, str
     return True, "its cells differ from each other and none is a label below"
 
 
+def _counts(cells: Sequence[str]) -> bool:
+    """Whether cells count 0, 1, ... or 1, 2, ...: so many distinct labels are hardly a draw."""
+    first = cells[0].strip()
+    if len(cells) < _SHORTEST_HEADER or first not in ("0", "1"):
+        return False
+    return all(cell.strip() == str(i) for i, cell in enumerate(cells, start=int(first)))
+
+
 def _names(cells: list[str]) -> tuple[str, ...] | None:
     names = tuple(cell.strip() for cell in cells)
-    return names if any(names) else None
+    return names if any(names) and not _counts(names) else None
+
+
+def _warn_of_bookkeeping(top: _Top, plan: _Plan, labels: IntArray) -> None:
+    """Say so when a column that a sampler keeps beside the labels was read as an item."""
+    if not plan.header:
+        return
+    names = [cell.strip() for cell in top.beside(plan.index)]
+    if _is_run(labels[:, 0]):
+        names = names[1:]  # that one has been pointed out
+    found = [name for name in names if name.lower().strip("._") in _BOOKKEEPING]
+    if found:
+        warnings.warn(
+            f"columns of {top.path!r} that look like a sampler's bookkeeping were read as items: "
+            f"{', '.join(map(repr, found))}; leave them out of the file, or name the only one as "
+            "index=.",
+            PartitaWarning,
+            stacklevel=5,
+        )
 
 
 def _warn_of_runs(

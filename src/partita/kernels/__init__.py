@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from partita.kernels import (
+        cliques,
         contingency,
+        exact,
+        greedy_draws,
+        greedy_similarity,
         labels,
         mixture_chain,
         mixture_collapsed,
@@ -26,12 +30,19 @@ if TYPE_CHECKING:
         mixture_random,
         mixture_slots,
         mixture_types,
+        nmf_hals,
+        nmf_newton,
+        nmf_symmetric,
         similarity,
         tree,
     )
 
 __all__ = [
+    "cliques",
     "contingency",
+    "exact",
+    "greedy_draws",
+    "greedy_similarity",
     "labels",
     "mixture_chain",
     "mixture_collapsed",
@@ -41,6 +52,9 @@ __all__ = [
     "mixture_random",
     "mixture_slots",
     "mixture_types",
+    "nmf_hals",
+    "nmf_newton",
+    "nmf_symmetric",
     "similarity",
     "tree",
 ]

@@ -6,6 +6,19 @@ from numba import njit
 
 jit = njit(cache=True, nogil=True, error_model="numpy")
 
+# Sums in any order, fused multiply-adds, no NaN: what lets a reduction vectorise. For kernels
+# whose callers have checked their input and whose answers do not hang on the last bit.
+fast_jit = njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    fastmath={"reassoc", "contract", "nsz", "arcp", "nnan"},
+)
+
+# Fused multiply-adds alone. Where sums may be reordered, a kernel compiled afresh and the same
+# kernel from the disk cache were seen to differ in the last bit.
+fused_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+
 # For functions that other kernels alone call: without the wrappers that Python would need, which
 # for records of many arrays take longer to compile than the function. Their callers' cache holds
 # them too.

@@ -10,6 +10,8 @@ import numpy as np
 
 from partita.kernels._compile import jit
 
+_MOST_CELLS = 1 << 20
+
 
 @jit
 def marginal(labels, table):
@@ -36,7 +38,8 @@ def joint(draws, sizes, partitions, n_clusters, table):
     """Sum ``table[count]`` over the contingency table of every partition with every draw.
 
     Four draws at a time: counting one is a chain of increments that wait for each other, and
-    four chains fill the wait.
+    four chains fill the wait. Tables of more cells than `_MOST_CELLS` are counted a cluster of
+    the partition at a time, in memory that does not grow with the product.
 
     Parameters
     ----------
@@ -47,36 +50,46 @@ def joint(draws, sizes, partitions, n_clusters, table):
     -------
     (p, m) float64
     """
-    m, n = draws.shape
-    width = sizes.max() * n_clusters.max()
-    a = np.zeros(width, dtype=np.int32)
-    b = np.zeros(width, dtype=np.int32)
-    c = np.zeros(width, dtype=np.int32)
-    d = np.zeros(width, dtype=np.int32)
+    m = draws.shape[0]
+    width = min(sizes.max() * n_clusters.max(), _MOST_CELLS)
+    counts = np.zeros((4, width), dtype=np.int32)
+    line = np.zeros(sizes.max(), dtype=np.int32)
     out = np.empty((partitions.shape[0], m), dtype=np.float64)
     for q in range(partitions.shape[0]):
-        labels = partitions[q]
+        wide = sizes.max() * n_clusters[q] > _MOST_CELLS
+        if wide:
+            members, starts = by_cluster(partitions[q], n_clusters[q])
         for first in range(0, m, 4):
             x, y, z = min(first + 1, m - 1), min(first + 2, m - 1), min(first + 3, m - 1)
             k = max(max(sizes[first], sizes[x]), max(sizes[y], sizes[z]))
-            for i in range(n):
-                row = np.int64(labels[i]) * k
-                a[row + np.int64(draws[first, i])] += 1
-                b[row + np.int64(draws[x, i])] += 1
-                c[row + np.int64(draws[y, i])] += 1
-                d[row + np.int64(draws[z, i])] += 1
-            cells = k * n_clusters[q]
-            if cells <= n:
-                sums = _take_all(a, b, c, d, cells, table)
+            if wide:
+                for r in (first, x, y, z):
+                    out[q, r] = _joint_by_cluster(draws[r], members, starts, line, table)
             else:
-                sums = (
-                    _take_touched(a, draws[first], labels, k, table),
-                    _take_touched(b, draws[x], labels, k, table),
-                    _take_touched(c, draws[y], labels, k, table),
-                    _take_touched(d, draws[z], labels, k, table),
-                )
-            out[q, first], out[q, x], out[q, y], out[q, z] = sums
+                four = (draws[first], draws[x], draws[y], draws[z])
+                sums = _joint_of_four(four, partitions[q], k, n_clusters[q], counts, table)
+                out[q, first], out[q, x], out[q, y], out[q, z] = sums
     return out
+
+
+@jit
+def _joint_of_four(draws, labels, k, n_clusters, counts, table):
+    a, b, c, d = counts[0], counts[1], counts[2], counts[3]
+    w, x, y, z = draws
+    for i in range(labels.size):
+        row = np.int64(labels[i]) * k
+        a[row + np.int64(w[i])] += 1
+        b[row + np.int64(x[i])] += 1
+        c[row + np.int64(y[i])] += 1
+        d[row + np.int64(z[i])] += 1
+    if k * n_clusters <= labels.size:
+        return _take_all(a, b, c, d, k * n_clusters, table)
+    return (
+        _take_touched(a, w, labels, k, table),
+        _take_touched(b, x, labels, k, table),
+        _take_touched(c, y, labels, k, table),
+        _take_touched(d, z, labels, k, table),
+    )
 
 
 @jit
@@ -104,37 +117,68 @@ def _take_touched(counts, draw, labels, k, table):
 
 
 @jit
-def own_cells(draws, sizes, weights, labels, n_clusters, out):
-    """Add to ``out[i]`` the weighted number of items that share i's cluster in both partitions.
-
-    Over all draws, with weights that sum to 1, that is Σ_j x_ij π̂_ij.
-    """
-    m, n = draws.shape
-    k = np.int64(n_clusters)
-    counts = np.zeros(sizes.max() * k, dtype=np.float64)
-    for r in range(m):
-        w = weights[r]
-        for i in range(n):
-            counts[np.int64(draws[r, i]) * k + np.int64(labels[i])] += w
-        for i in range(n):
-            out[i] += counts[np.int64(draws[r, i]) * k + np.int64(labels[i])]
-        for i in range(n):
-            counts[np.int64(draws[r, i]) * k + np.int64(labels[i])] = 0.0
+def by_cluster(labels, n_clusters):
+    """The items in order of their cluster, and where each cluster starts among them."""
+    starts = np.zeros(n_clusters + 1, dtype=np.int64)
+    for i in range(labels.size):
+        starts[np.int64(labels[i]) + 1] += 1
+    for k in range(n_clusters):
+        starts[k + 1] += starts[k]
+    following = starts[:-1].copy()
+    members = np.empty(labels.size, dtype=np.int64)
+    for i in range(labels.size):
+        k = np.int64(labels[i])
+        members[following[k]] = i
+        following[k] += 1
+    return members, starts
 
 
 @jit
-def own_sums(matrix, members, starts, first, last, out):
-    """Σ_j x_ij P_ij for the items of clusters ``first .. last - 1`` of a dense matrix P.
+def _joint_by_cluster(draw, members, starts, counts, table):
+    total = 0.0
+    for k in range(starts.size - 1):
+        for a in range(starts[k], starts[k + 1]):
+            counts[draw[members[a]]] += 1
+        for a in range(starts[k], starts[k + 1]):
+            c = np.int64(draw[members[a]])
+            total += table[counts[c]]
+            counts[c] = 0
+    return total
+
+
+@jit
+def own_cells(draws, n_clusters, weights, members, starts, out):
+    """Add to ``out[i]`` the weighted number of items that share i's cluster in both partitions.
+
+    Over all draws, with weights that sum to 1, that is Σ_j x_ij π̂_ij. ``n_clusters`` is the most
+    that a draw has; ``members`` and ``starts`` are the partition, :func:`by_cluster`.
+    """
+    counts = np.zeros(n_clusters, dtype=np.int64)
+    for r in range(draws.shape[0]):
+        draw = draws[r]
+        w = weights[r]
+        for k in range(starts.size - 1):
+            for a in range(starts[k], starts[k + 1]):
+                counts[draw[members[a]]] += 1
+            for a in range(starts[k], starts[k + 1]):
+                out[members[a]] += w * counts[draw[members[a]]]
+            for a in range(starts[k], starts[k + 1]):
+                counts[draw[members[a]]] = 0
+
+
+@jit
+def own_sums(matrix, members, starts, labels, first, last, out):
+    """Σ_j x_ij P_ij for the items ``members[first:last]`` of a dense matrix P.
 
     ``members[starts[k] : starts[k + 1]]`` are the items of cluster k.
     """
-    for k in range(first, last):
-        for a in range(starts[k], starts[k + 1]):
-            i = members[a]
-            total = 0.0
-            for b in range(starts[k], starts[k + 1]):
-                total += matrix[i, members[b]]
-            out[i] = total
+    for a in range(first, last):
+        i = members[a]
+        k = labels[i]
+        total = 0.0
+        for b in range(starts[k], starts[k + 1]):
+            total += matrix[i, members[b]]
+        out[i] = total
 
 
 @jit

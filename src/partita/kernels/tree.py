@@ -52,17 +52,11 @@ def joint(draws, order, first, size, children, tops, table):
 
 
 @jit
-def add_cross_sums(matrix, order, a, b, c, sums):
-    """For the runs [a, b) and [b, c) of ``order``: add to each item its sum over the other run."""
-    for x in range(a, b):
+def add_sums_over(matrix, order, first, last, start, stop, sums):
+    """Add to each item of the run [first, last) of ``order`` its sum over [start, stop)."""
+    for x in range(first, last):
         i = order[x]
         total = 0.0
-        for y in range(b, c):
+        for y in range(start, stop):
             total += matrix[i, order[y]]
         sums[i] += total
-    for y in range(b, c):
-        j = order[y]
-        total = 0.0
-        for x in range(a, b):
-            total += matrix[j, order[x]]
-        sums[j] += total

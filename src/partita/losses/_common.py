@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from partita.draws import Draws
     from partita.evidence import Evidence
     from partita.similarity import Similarity
-    from partita.typing import IntArray, Needs
+    from partita.typing import FloatArray, IntArray, Needs
 
 _WORK = 20_000_000  # label look-ups in about fifty milliseconds
 
@@ -86,7 +86,7 @@ def pairs(x: Any) -> Any:
 
 
 def entropy(x: Any) -> Any:
-    """X log₂ x, and 0 at 0."""
+    """x log₂ x, and 0 at 0."""
     x = np.asarray(x, dtype=np.float64)
     return x * np.log2(np.where(x > 0, x, 1.0))
 
@@ -217,7 +217,7 @@ class RatioLoss:
         e = tree.accumulate(table[tree.size])
         if self._from_draws(evidence, tree.n_items):
             return self._along_draws(tree, e, table, evidence.distinct, n_jobs)
-        j = tree.accumulate(self._node_sums(tree, evidence.similarity))
+        j = tree.accumulate(self._node_sums(tree, evidence.dense))
         t = self._per_item(evidence.similarity.row_sums).sum()
         return np.asarray(self.ratio(Basis(t, e, j, table[-1], tree.n_items)))
 
@@ -239,10 +239,9 @@ class RatioLoss:
             out += losses
         return out
 
-    def _node_sums(self, tree: Tree, similarity: Similarity) -> NDArray[np.float64]:
+    def _node_sums(self, tree: Tree, matrix: FloatArray) -> NDArray[np.float64]:
         """Σ over a node's items i of cell(x)/x at x = Σ_j in node π̂_ij, for every node."""
         n = tree.n_items
-        matrix = similarity.to_dense()
         sums = np.ones(n)
         out = np.empty(2 * n - 1)
         out[:n] = self._per_item(sums)
@@ -250,7 +249,7 @@ class RatioLoss:
             a = int(tree.first[node])
             c = a + int(tree.size[node])
             b = a + int(tree.size[left])
-            kernels.tree.add_cross_sums(matrix, tree.order, a, b, c, sums)
+            _add_cross_sums(matrix, tree.order, a, b, c, sums)
             out[node] = self._per_item(sums[tree.order[a:c]]).sum()
         return out
 
@@ -265,6 +264,17 @@ def expected(
     draws = evidence.distinct
     each = [[loss(draw, labels) for draw in draws.labels] for labels in partitions]
     return np.asarray(each, dtype=np.float64) @ draws.probabilities
+
+
+def _add_cross_sums(
+    matrix: FloatArray, order: IntArray, a: int, b: int, c: int, sums: NDArray[np.float64]
+) -> None:
+    """Add to each item of the runs [a, b) and [b, c) of ``order`` its sum over the other run."""
+    for here, there in (((a, b), (b, c)), ((b, c), (a, b))):
+        for part in blocks(here[1] - here[0], max(1, 5_000_000 // (there[1] - there[0]))):
+            kernels.tree.add_sums_over(
+                matrix, order, here[0] + part.start, here[0] + part.stop, *there, sums
+            )
 
 
 def _partitions(labels: IntArray) -> IntArray:

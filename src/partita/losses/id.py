@@ -32,15 +32,15 @@ class ID(RatioLoss):
     needs: ClassVar[Needs] = "draws"
 
     def cell(self, x: Any) -> Any:
-        """X log₂ x."""
+        """x log₂ x."""
         return entropy(x)
 
     @property
     def numerator(self) -> Combination:
-        """T + e - j - min(t, e)."""
+        """t + e - j - min(t, e)."""
         return Combination(t=1, e=1, j=-1, least=-1)
 
     @property
     def denominator(self) -> Combination:
-        """N."""
+        """n."""
         return Combination(n=1)

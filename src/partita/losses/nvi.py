@@ -32,15 +32,15 @@ class NVI(RatioLoss):
     needs: ClassVar[Needs] = "draws"
 
     def cell(self, x: Any) -> Any:
-        """X log₂ x."""
+        """x log₂ x."""
         return entropy(x)
 
     @property
     def numerator(self) -> Combination:
-        """T + e - 2j."""
+        """t + e - 2j."""
         return Combination(t=1, e=1, j=-2)
 
     @property
     def denominator(self) -> Combination:
-        """W - j."""
+        """w - j."""
         return Combination(w=1, j=-1)

@@ -45,7 +45,7 @@ class VI(RatioLoss):
         object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
 
     def cell(self, x: Any) -> Any:
-        """X log₂ x."""
+        """x log₂ x."""
         return entropy(x)
 
     @property
@@ -55,5 +55,5 @@ class VI(RatioLoss):
 
     @property
     def denominator(self) -> Combination:
-        """N."""
+        """n."""
         return Combination(n=1)

@@ -37,15 +37,15 @@ class VILowerBound(RatioLoss):
     needs: ClassVar[Needs] = "similarity"
 
     def cell(self, x: Any) -> Any:
-        """X log₂ x."""
+        """x log₂ x."""
         return entropy(x)
 
     @property
     def numerator(self) -> Combination:
-        """T + e - 2j."""
+        """t + e - 2j."""
         return Combination(t=1, e=1, j=-2)
 
     @property
     def denominator(self) -> Combination:
-        """N."""
+        """n."""
         return Combination(n=1)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class ZeroOne:
     """0 if two partitions are the same, else 1; its minimiser is the MAP partition.
 
+    Where no partition was drawn twice, as is usual with many items, every draw is as good as any
+    other under it, and the first is taken.
+
     Examples
     --------
     >>> ZeroOne()([0, 0, 1], [7, 7, 3])

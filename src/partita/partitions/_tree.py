@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,17 +98,12 @@ class Tree:
             labels[self.order[start : start + self.size[right]]] = k
             yield labels.copy()
 
-    def cut(self, n_clusters: int) -> NDArray[np.int64]:
+    def cut(self, n_clusters: int) -> NDArray[np.unsignedinteger[Any]]:
         """Return the labels of the cut into ``n_clusters`` clusters."""
         validate.integer("n_clusters", n_clusters, least=1, most=self.n_items)
-        labels = np.zeros(self.n_items, dtype=np.int64)
-        for k in range(1, n_clusters):
-            right = self.children[self.n_items - 1 - k, 1]
-            start = self.first[right]
-            labels[self.order[start : start + self.size[right]]] = k
-        return labels
+        return next(islice(self.cuts(n_clusters), n_clusters - 1, None))
 
-    def cut_at(self, height: float) -> NDArray[np.int64]:
+    def cut_at(self, height: float) -> NDArray[np.unsignedinteger[Any]]:
         """Return the labels when every merge at or below ``height`` is made."""
         return self.cut(1 + int(np.count_nonzero(self.heights > height)))
 

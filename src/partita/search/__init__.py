@@ -14,19 +14,33 @@ from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.losses import PEAR, Binder, Loss, VILowerBound, ZeroOne
 from partita.search._common import Candidate, Search
+from partita.search._polish import polish
+from partita.search.community import Community
+from partita.search.exact import Exact
+from partita.search.greedy import Greedy
 from partita.search.linkage import Linkage
 from partita.search.medvedovic import Medvedovic
+from partita.search.nmf import NMF
+from partita.search.portfolio import Portfolio
 from partita.search.sampled import Sampled
+from partita.search.spectral import Spectral
 
 __all__ = [
     "METHODS",
     "NAMES",
+    "NMF",
     "Candidate",
+    "Community",
+    "Exact",
+    "Greedy",
     "Linkage",
     "Medvedovic",
+    "Portfolio",
     "Sampled",
     "Search",
+    "Spectral",
     "name_of",
+    "polish",
     "resolve",
 ]
 
@@ -35,7 +49,26 @@ NAMES: Mapping[str, Search | tuple[Search, ...]] = {
     "average": Linkage("average"),
     "complete": Linkage("complete"),
     "medvedovic": Medvedovic(),
-    "auto": (Linkage("average"), Sampled(max_candidates=1000)),
+    "nmf-ls": NMF("ls"),
+    "nmf-kl": NMF("kl"),
+    "nmf-ns": NMF("ns"),
+    "nmf-offset": NMF("offset"),
+    "nmf-symmetric": NMF("symmetric"),
+    "greedy": Greedy(),
+    "salso": Greedy(
+        n_runs=16, starts=("sequential", "random"), moves=("sweep", "rebuild"), patience=1.0
+    ),
+    "rastelli-friel": Greedy(n_runs=8, starts=("random",), moves=("sweep",)),
+    "wade-ghahramani": Greedy(n_runs=2, starts=("average", "draws"), moves=("merge", "split")),
+    "lau-green": Greedy(n_runs=1, starts=("draws", "average"), moves=("sweep",)),
+    "spectral": Spectral(),
+    "community": Community(),
+    "exact": Exact(),
+    "auto": Portfolio(
+        tiny=Exact(),
+        direct=Greedy(),
+        otherwise=(Linkage("average"), Sampled(max_candidates=1000)),
+    ),
 }
 
 METHODS: Mapping[str, tuple[Loss | None, Search]] = {

@@ -23,12 +23,13 @@ def dendrogram(evidence: Evidence, method: Any) -> Tree:
     if n == 1:
         return Tree(np.empty((0, 2), dtype=np.int64), np.empty(0))
     n_pairs = n * (n - 1) // 2
+    matrix_bytes = 0 if evidence.has_dense else 8 * n * n
     validate.fits_in_memory(
         f"The dendrogram of {n:,} items",
-        16 * n_pairs,  # the distances, and the copy that is worked on
+        matrix_bytes + 16 * n_pairs,  # the distances, and the copy that is worked on
         "use a search that needs no dendrogram, such as 'draws'.",
     )
-    matrix = evidence.similarity.to_dense(n_jobs=evidence.n_jobs)
+    matrix = evidence.dense
     distances = np.empty(n_pairs)
     start = 0
     for i in range(n - 1):

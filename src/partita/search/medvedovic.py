@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Medvedovic:
     """Offer one partition: complete linkage on 1 - π̂, cut at ``height``.
 
-    At 0.99 two items may share a cluster only if each pair in it is together in more than one
+    At 0.99 two items may share a cluster only if each pair in it is together in at least one
     draw in a hundred.
 
     Parameters

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from partita.typing import FloatArray, IntArray
 
+_WORK = 5_000_000  # entries read in some ten milliseconds
 _TOLERANCE = 1e-6  # float32 and text files round; a real asymmetry is far larger
 
 
@@ -45,15 +46,16 @@ class Dense:
 
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i."""
-        members = np.argsort(labels, kind="stable")
-        sizes = np.bincount(labels, minlength=n_clusters)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        members, starts = kernels.contingency.by_cluster(labels, n_clusters)
         out = np.empty(self.n_items)
 
         def work(part: slice) -> None:
-            kernels.contingency.own_sums(self.array, members, starts, part.start, part.stop, out)
+            kernels.contingency.own_sums(
+                self.array, members, starts, labels, part.start, part.stop, out
+            )
 
-        for _ in map_blocks(work, _clusters_by_cost(sizes), n_jobs=n_jobs):
+        parts = blocks(self.n_items, _WORK // int(np.diff(starts).max()))
+        for _ in map_blocks(work, parts, n_jobs=n_jobs):
             pass
         return out
 
@@ -65,20 +67,8 @@ class Dense:
     def frobenius2(self) -> float:
         """Σ_ij π̂_ij²."""
         flat = self.array.ravel()
-        return float(sum(np.dot(flat[b], flat[b]) for b in blocks(flat.size, 1 << 22)))
-
-
-def _clusters_by_cost(sizes: NDArray[np.int64]) -> list[slice]:
-    """Runs of clusters whose pairs add up to some ten milliseconds of work, at least one each."""
-    parts, start, cost = [], 0, 0
-    for k, size in enumerate(sizes.tolist()):
-        cost += size * size
-        if cost > 5_000_000:
-            parts.append(slice(start, k + 1))
-            start, cost = k + 1, 0
-    if start < sizes.size:
-        parts.append(slice(start, sizes.size))
-    return parts
+        parts = (flat[b].astype(np.float64, copy=False) for b in blocks(flat.size, 1 << 20))
+        return float(sum(np.dot(part, part) for part in parts))
 
 
 def checked(matrix: Any) -> FloatArray:
@@ -86,7 +76,7 @@ def checked(matrix: Any) -> FloatArray:
     try:
         array = np.asarray(matrix)
         if array.dtype.kind not in "fiub":
-            array = array.astype(np.float64)
+            array = np.asarray(array.tolist(), dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidTypeError("A similarity must be a matrix of numbers.") from None
     if array.dtype not in (np.float32, np.float64):
@@ -98,11 +88,10 @@ def checked(matrix: Any) -> FloatArray:
         )
     if array.shape[0] == 0:
         raise InvalidValueError("A similarity must have at least one item; got none.")
-    array = np.ascontiguousarray(array)
-    _check_diagonal(array)
+    array = np.array(array, order="C", copy=True)
     for rows in blocks(array.shape[0], max(1, (1 << 22) // array.shape[0])):
         _check_rows(array, rows)
-    array = array.view()
+    _check_diagonal(array)
     array.setflags(write=False)
     return array
 
@@ -114,7 +103,7 @@ def _check_diagonal(array: FloatArray) -> None:
         i = int(np.flatnonzero(bad)[0])
         raise InvalidValueError(
             f"A similarity must have 1 on its diagonal; got {diagonal[i]:g} at item {i}. An item "
-            "is always with itself: set the diagonal to 1, or divide counts by their number."
+            "is always with itself: set the diagonal to 1."
         )
 
 

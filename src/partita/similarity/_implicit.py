@@ -54,7 +54,7 @@ class Implicit:
             (labels.shape[0], labels.shape[1], gather),
             (labels.shape[1], labels.shape[0], spread),
         ):
-            parts = blocks(total, _WORK // (cost * x.shape[1]))
+            parts = blocks(total, _WORK // (cost * max(1, x.shape[1])))
             for _ in map_blocks(work, parts, n_jobs=n_jobs):
                 pass
         return out
@@ -77,16 +77,13 @@ class Implicit:
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i, from one contingency table a draw: O(nM)."""
         draws = self.draws
+        members, starts = kernels.contingency.by_cluster(labels, n_clusters)
+        most = int(draws.n_clusters.max())
 
         def work(part: slice) -> NDArray[np.float64]:
             out = np.zeros(self.n_items)
             kernels.contingency.own_cells(
-                draws.labels[part],
-                draws.n_clusters[part],
-                draws.probabilities[part],
-                labels,
-                n_clusters,
-                out,
+                draws.labels[part], most, draws.probabilities[part], members, starts, out
             )
             return out
 

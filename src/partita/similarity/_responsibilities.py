@@ -56,10 +56,15 @@ class Responsibilities:
     def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
         """The whole matrix."""
         every = np.arange(self.n_items)
-        out = self.block(every, every)
-        out += out.T  # a sum of products need not be symmetric to the last bit
-        out *= 0.5
-        return out.astype(dtype, copy=False)
+        out = np.empty((self.n_items, self.n_items), dtype=dtype)
+        for rows in blocks(self.n_items, 256):
+            part = self.block(every[rows], every[rows.start :])
+            width = rows.stop - rows.start
+            lower = np.tril_indices(width, -1)
+            part[lower] = part[:, :width].T[lower]  # symmetric to the last bit
+            out[rows, rows.start :] = part
+            out[rows.start :, rows] = part.T
+        return out
 
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i."""

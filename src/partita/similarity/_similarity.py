@@ -9,7 +9,7 @@ import numpy as np
 
 from partita import validate
 from partita.draws import as_draws
-from partita.errors import InvalidValueError
+from partita.errors import InvalidTypeError, InvalidValueError
 from partita.partitions import canonical
 from partita.similarity import _dense, _responsibilities
 from partita.similarity._dense import Dense
@@ -61,24 +61,32 @@ class Similarity:
         if item_names is None and hasattr(matrix, "columns"):
             item_names = [str(name) for name in matrix.columns]
         self._backing: _Backing = Dense(_dense.checked(matrix))
-        self.item_names = None if item_names is None else tuple(map(str, item_names))
-        if self.item_names is not None and len(self.item_names) != self.n_items:
-            raise InvalidValueError(
-                f"`item_names` must be one name for each of the {self.n_items} items; got "
-                f"{len(self.item_names)}."
-            )
+        self._draws: Draws | None = None
+        self.item_names = None
+        if item_names is not None:
+            self.item_names = validate.names("item_names", item_names, self.n_items)
 
     @classmethod
-    def _of(cls, backing: _Backing, item_names: tuple[str, ...] | None) -> Similarity:
+    def _of(
+        cls, backing: _Backing, item_names: tuple[str, ...] | None, draws: Draws | None = None
+    ) -> Similarity:
         self = cls.__new__(cls)
-        self._backing, self.item_names = backing, item_names
+        self._backing, self.item_names, self._draws = backing, item_names, draws
         return self
+
+    @classmethod
+    def _of_dense(
+        cls, array: FloatArray, item_names: tuple[str, ...] | None, draws: Draws | None
+    ) -> Similarity:
+        """Take over a matrix that is known to be the similarity of these draws, without a copy."""
+        array.setflags(write=False)
+        return cls._of(Dense(array), item_names, draws)
 
     @classmethod
     def from_draws(cls, draws: Any) -> Similarity:
         """Return the similarity of draws without forming it: memory stays that of the draws."""
         draws = as_draws(draws)
-        return cls._of(Implicit(draws), draws.item_names)
+        return cls._of(Implicit(draws), draws.item_names, draws)
 
     @classmethod
     def from_responsibilities(cls, responsibilities: Any, *, weights: Any = None) -> Similarity:
@@ -119,8 +127,8 @@ class Similarity:
 
     @property
     def draws(self) -> Draws | None:
-        """The draws behind an implicit similarity, else None."""
-        return self._backing.draws if isinstance(self._backing, Implicit) else None
+        """The draws that it was made from, if it was."""
+        return self._draws
 
     def __repr__(self) -> str:
         kind = {
@@ -131,7 +139,10 @@ class Similarity:
         return f"Similarity({validate.count_text(self.n_items, 'item')}, {kind})"
 
     def __matmul__(self, x: Any) -> FloatArray:
-        x = np.asarray(x, dtype=np.float64)
+        try:
+            x = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidTypeError("`x` in similarity @ x must be an array of numbers.") from None
         if x.ndim not in (1, 2) or x.shape[0] != self.n_items:
             raise InvalidValueError(
                 f"`x` in similarity @ x must have {self.n_items} rows; got shape {x.shape}."
@@ -142,13 +153,20 @@ class Similarity:
 
     def block(self, rows: Any, cols: Any) -> FloatArray:
         """Return π̂[rows][:, cols]; each a slice, a mask or positions."""
-        every = np.arange(self.n_items)
-        picked = [np.atleast_1d(every[index]) for index in (rows, cols)]
+        picked = [
+            np.atleast_1d(validate.positions(name, index, self.n_items))
+            for name, index in (("rows", rows), ("cols", cols))
+        ]
         return self._backing.block(picked[0], picked[1])
 
     def to_dense(self, *, dtype: Any = np.float64, n_jobs: int | None = -1) -> FloatArray:
-        """Return the whole matrix, or refuse when it would not fit in the memory that is free."""
-        dtype = validate.choice("dtype", np.dtype(dtype), (np.dtype("f4"), np.dtype("f8")))
+        """Return the whole matrix, or refuse when it would not fit in the memory that is free.
+
+        With ``dtype=None``, a matrix that is in memory is returned as it is.
+        """
+        if isinstance(self._backing, Dense) and dtype in (None, self._backing.array.dtype):
+            return self._backing.array
+        dtype = validate.float_dtype("dtype", dtype)
         if not self.is_dense:
             validate.fits_in_memory(
                 f"The dense similarity of {self.n_items:,} items",
@@ -220,5 +238,4 @@ def posterior_similarity(
     if kind == "implicit":
         return implicit
     array = implicit.to_dense(dtype=dtype, n_jobs=n_jobs)
-    array.setflags(write=False)
-    return Similarity._of(Dense(array), implicit.item_names)
+    return Similarity._of_dense(array, implicit.item_names, implicit.draws)

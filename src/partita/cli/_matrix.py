@@ -1,0 +1,36 @@
+"""A similarity matrix from a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from partita import io, validate
+from partita.errors import FileError, InvalidValueError
+
+if TYPE_CHECKING:
+    from partita.similarity import Similarity
+
+
+def read_similarity(path: str, *, key: str | None) -> Similarity:
+    """Return the similarity that a npy, npz or csv file holds."""
+    from partita.similarity import Similarity
+
+    if path.endswith((".npy", ".npz")):
+        arrays = io.read_npz(path) if path.endswith(".npz") else {"only": io.read_npy(path)}
+        if key is None and len(arrays) > 1:
+            key = "similarity"
+        name = key or next(iter(arrays), "similarity")
+        return Similarity(validate.lookup("key", name, arrays))
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(path, index_col=0)
+        return Similarity(frame.to_numpy(dtype=float), item_names=list(map(str, frame.columns)))
+    except OSError as error:
+        raise FileError(f"{path!r} cannot be read: {error.strerror}.") from None
+    except (ValueError, pd.errors.ParserError) as error:
+        if isinstance(error, InvalidValueError):
+            raise
+        raise FileError(
+            f"{path!r} does not hold a similarity with a row and a column of item names."
+        ) from None

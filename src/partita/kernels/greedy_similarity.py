@@ -1,0 +1,237 @@
+"""Moving items between the clusters of an estimate, scored on the similarity alone.
+
+The state of one run: ``sums[k, i]`` = Σ of P_ij over the items j of cluster k, ``own[i]`` the
+entry of the item's own cluster, ``labels`` (-1: in no cluster), ``sizes`` and ``totals`` = (e, j)
+with j = Σ_i h(own_i). ``shape`` says what h is: 0 affine, ``h = grid[0] + grid[1] x``; 1 a
+logarithm, ``h = grid[0] + grid[1] log2 x``; 2 anything, given as values and slopes on a grid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita.kernels._compile import jit
+
+AFFINE, LOG, ANY = 0, 1, 2
+GRID = 128  # points of the grid in each unit
+
+
+@jit
+def h(x, shape, grid):
+    """What an item contributes when it shares x items with its cluster, in expectation."""
+    if shape == AFFINE:
+        return grid[0, 0] + grid[1, 0] * x
+    if shape == LOG:
+        return grid[0, 0] + grid[1, 0] * np.log2(x)
+    at = min(max(x - 1.0, 0.0) * GRID, grid.shape[1] - 1.000001)
+    g = np.int64(at)
+    u = at - g
+    rise = grid[0, g + 1] - grid[0, g]
+    bent = u * (
+        grid[1, g] * (1 - u) * (1 - u) + rise * u * (3 - 2 * u) - grid[1, g + 1] * u * (1 - u)
+    )
+    return grid[0, g] + bent
+
+
+@jit
+def load(P, labels, sums, own, sizes):
+    """Fill the state from ``labels``."""
+    n = labels.shape[0]
+    sums[:] = 0.0
+    sizes[:] = 0
+    for i in range(n):
+        k = labels[i]
+        if k >= 0:
+            sizes[k] += 1
+            for j in range(n):
+                sums[k, j] += P[i, j]
+    for i in range(n):
+        own[i] = sums[labels[i], i] if labels[i] >= 0 else 1.0
+
+
+@jit
+def joint(labels, own, shape, grid):
+    """Σ over the items in clusters of h(own)."""
+    total = 0.0
+    for i in range(labels.shape[0]):
+        if labels[i] >= 0:
+            total += h(own[i], shape, grid)
+    return total
+
+
+@jit
+def _gains(P, i, labels, sums, own, shape, grid, gains, logs):
+    """What j would gain if item i, out of its own cluster, were put into each."""
+    n = labels.shape[0]
+    width = sums.shape[0]
+    old = labels[i]
+    for k in range(width):
+        alone = sums[k, i] - (1.0 if k == old else 0.0)
+        gains[k] = h(alone + 1.0, shape, grid)
+        logs[k] = 1.0
+        if shape == AFFINE:
+            gains[k] += grid[1, 0] * alone
+    if shape == AFFINE:
+        return
+    for j in range(n):
+        x, k = P[i, j], labels[j]
+        if x <= 0.0 or k < 0 or j == i:
+            continue
+        before = own[j] - x if k == old else own[j]
+        after = before + x
+        if shape == LOG:
+            logs[k] *= after / before
+            if logs[k] > 1e200:
+                gains[k] += grid[1, 0] * np.log2(logs[k])
+                logs[k] = 1.0
+        else:
+            gains[k] += h(after, shape, grid) - h(before, shape, grid)
+    if shape == LOG:
+        for k in range(width):
+            if logs[k] != 1.0:
+                gains[k] += grid[1, 0] * np.log2(logs[k])
+
+
+@jit
+def _shift(P, i, k, sign, labels, sums, own, sizes):
+    """Put item i into cluster k (sign 1) or take it out (-1)."""
+    labels[i] = k if sign > 0 else -1
+    sizes[k] += 1 if sign > 0 else -1
+    for j in range(labels.shape[0]):
+        sums[k, j] += sign * P[i, j]
+        if labels[j] == k:
+            own[j] = sums[k, j]
+    if sizes[k] == 0:
+        sums[k, :] = 0.0
+
+
+@jit
+def move(items, targets, P, labels, sums, own, sizes):
+    """Move each item to its target cluster; -1 takes it out of all."""
+    for a in range(items.shape[0]):
+        i, k = items[a], targets[a]
+        if labels[i] == k:
+            continue
+        if labels[i] >= 0:
+            _shift(P, i, labels[i], -1, labels, sums, own, sizes)
+        if k >= 0:
+            _shift(P, i, k, 1, labels, sums, own, sizes)
+
+
+@jit
+def loss(t, e, j, num, den, w, n):
+    """The loss at (t, e, j); ``num`` and ``den`` multiply (t, e, j, w, least, product, n)."""
+    least = min(t, e)
+    product = t * e / w if w != 0.0 else 0.0
+    top = (num[0] * t + num[1] * e + num[2] * j + num[3] * w + num[4] * least + num[5] * product
+           + num[6] * n)  # fmt: skip
+    bottom = (den[0] * t + den[1] * e + den[2] * j + den[3] * w + den[4] * least
+              + den[5] * product + den[6] * n)  # fmt: skip
+    noise = 64 * 2.220446049250313e-16 * (abs(w) + n)
+    if abs(top) <= noise or bottom <= 0.0:
+        return 0.0
+    return top / bottom
+
+
+@jit
+def losses(t, e, j, num, den, w, n, out):
+    """The loss at each (e, j)."""
+    for a in range(out.shape[0]):
+        out[a] = loss(t, e[a], j[a], num, den, w, n)
+
+
+@jit
+def _free(sizes, limit):
+    """The first free column, or -1 if there are ``limit`` clusters or no column is left."""
+    found, active = -1, 0
+    for k in range(sizes.shape[0]):
+        if sizes[k] > 0:
+            active += 1
+        elif found < 0:
+            found = k
+    return found if active < limit else -1
+
+
+@jit
+def allocate(
+    items, begin, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals,
+    gains, logs,
+):  # fmt: skip
+    """Put items that are in no cluster where alpha j - slope e gains most, one after another.
+
+    Returns the number done; fewer than asked for when no free column is left.
+    """
+    for a in range(begin, items.shape[0]):
+        i = items[a]
+        fresh = _free(sizes, limit)
+        if fresh < 0 and (sizes > 0).sum() < limit:
+            return a
+        _gains(P, i, labels, sums, own, shape, grid, gains, logs)
+        best, most = -1, -np.inf
+        for k in range(sizes.shape[0]):
+            if sizes[k] > 0 or k == fresh:
+                score = alpha * gains[k] - slope * (cell[sizes[k] + 1] - cell[sizes[k]])
+                if score > most:
+                    best, most = k, score
+        totals[0] += cell[sizes[best] + 1] - cell[sizes[best]]
+        totals[1] += gains[best]
+        _shift(P, i, best, 1, labels, sums, own, sizes)
+    return items.shape[0]
+
+
+@jit
+def sweep(
+    items, begin, P, labels, sums, own, sizes, cell, shape, grid, t, num, den, limit, totals,
+    gains, logs, quiet,
+):  # fmt: skip
+    """Reassign items one at a time, each to the best cluster, a new one included.
+
+    Returns (how far it came, moves); it stops short when no free column is left.
+    """
+    n = labels.shape[0]
+    w = cell[n]
+    moves = 0
+    for a in range(begin, items.shape[0]):
+        i = items[a]
+        old = labels[i]
+        fresh = _free(sizes, limit)
+        if fresh < 0 and (sizes > 0).sum() < limit:
+            return a, moves
+        if sizes[old] == 1:
+            fresh = -1
+        _gains(P, i, labels, sums, own, shape, grid, gains, logs)
+        now = loss(t, totals[0], totals[1], num, den, w, n)
+        e0 = totals[0] + cell[sizes[old] - 1] - cell[sizes[old]]
+        j0 = totals[1] - gains[old]
+        best, least = -1, now - 1e-13 * max(1.0, abs(now))
+        for k in range(sizes.shape[0]):
+            if k != old and (sizes[k] > 0 or k == fresh):
+                e = e0 + cell[sizes[k] + 1] - cell[sizes[k]]
+                found = loss(t, e, j0 + gains[k], num, den, w, n)
+                if found < least:
+                    best, least = k, found
+        quiet[0] += 1
+        if best < 0:
+            continue
+        totals[0] = e0 + cell[sizes[best] + 1] - cell[sizes[best]]
+        totals[1] = j0 + gains[best]
+        _shift(P, i, old, -1, labels, sums, own, sizes)
+        _shift(P, i, best, 1, labels, sums, own, sizes)
+        moves += 1
+        quiet[0] = 0
+    return items.shape[0], moves
+
+
+@jit
+def merged(labels, sums, own, sizes, shape, grid, out):
+    """``out[a, b]`` becomes what j would gain if clusters a and b were one."""
+    width = sizes.shape[0]
+    out[:] = 0.0
+    for i in range(labels.shape[0]):
+        a = labels[i]
+        before = h(own[i], shape, grid)
+        for b in range(width):
+            if b != a and sizes[b] > 0 and sums[b, i] > 0.0:
+                gain = h(own[i] + sums[b, i], shape, grid) - before
+                out[a, b] += gain
+                out[b, a] += gain

@@ -1,0 +1,253 @@
+"""Kullback-Leibler NMF: a damped Newton step for each column, K x K at a time.
+
+Factors are (K, n) arrays. For fixed A the divergence splits over the columns of B: column j
+minimises Σ_i (t_i - V_ji log t_i) with t = Aᵀb. A column costs O(nK²) for its Hessian.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita.kernels._compile import fast_jit, fused_jit
+
+TINY = 1e-150
+STEEPEST = 1e-6
+HALVINGS = 8
+ETA, GROW, GROW_CAP = 0.5, 1.3, 1.05
+
+_MANTISSA = 0x000FFFFFFFFFFFFF
+_HALF = 0x3FE0000000000000
+_SHIFT = 0x4330000000000000
+_BIAS = 4503599627371518.0  # 2**52 + 1022
+_LN2 = 0.6931471805599453
+
+
+@fused_jit
+def _mix(A, b, out, start):
+    for i in range(out.size):
+        out[i] = start
+    for k in range(A.shape[0]):
+        a = A[k]
+        bk = b[k]
+        for i in range(out.size):
+            out[i] += a[i] * bk
+
+
+@fast_jit
+def _hessian(A, u, out):
+    """A diag(u) Aᵀ, two rows by two at a time so that each load serves two products."""
+    K, n = A.shape
+    for k in range(0, K - 1, 2):
+        a0, a1 = A[k], A[k + 1]
+        for m in range(k, K - 1, 2):
+            b0, b1 = A[m], A[m + 1]
+            s00 = s01 = s10 = s11 = 0.0
+            for i in range(n):
+                x0 = a0[i] * u[i]
+                x1 = a1[i] * u[i]
+                s00 += x0 * b0[i]
+                s01 += x0 * b1[i]
+                s10 += x1 * b0[i]
+                s11 += x1 * b1[i]
+            out[k, m] = out[m, k] = s00
+            out[k, m + 1] = out[m + 1, k] = s01
+            out[k + 1, m] = out[m, k + 1] = s10
+            out[k + 1, m + 1] = out[m + 1, k + 1] = s11
+    if K % 2:
+        last = A[K - 1]
+        for k in range(K):
+            a = A[k]
+            s = 0.0
+            for i in range(n):
+                s += a[i] * u[i] * last[i]
+            out[k, K - 1] = out[K - 1, k] = s
+
+
+@fused_jit
+def _descend(hess, g, b, d, n_sweeps):
+    """Minimise gᵀd + ½dᵀHd over b + d >= 0 by coordinates; g becomes the gradient at d."""
+    for _ in range(n_sweeps):
+        for k in range(b.size):
+            h = hess[k, k]
+            floor = -b[k] - d[k]
+            step = floor if g[k] > 0.0 else 0.0
+            if h > TINY:
+                step = max(-g[k] / h, floor)
+            d[k] += step
+            for m in range(b.size):
+                g[m] += hess[k, m] * step
+
+
+@fast_jit
+def _damping(u, r, delta, slope):
+    """The largest of 1, ½, ¼, ... at which the divergence cannot rise; no logarithm needed.
+
+    With x = tδ/T, -log(1+x) + x <= ½x²/(1 + min(x, 0)), which bounds the change from above.
+    """
+    t = 1.0
+    for _ in range(HALVINGS):
+        bound = 0.0
+        for i in range(u.size):
+            x = t * delta[i] * r[i]
+            y = 1.0 + (x if x < 0.0 else 0.0)
+            y = y if y > STEEPEST else STEEPEST
+            bound += u[i] * delta[i] * delta[i] / y
+        if slope + 0.5 * t * bound <= 0.0:
+            return t
+        t *= 0.5
+    return 0.0
+
+
+@fast_jit
+def half(V, A, B, n_sweeps, lo, hi):
+    """One damped Newton step for the columns lo..hi of B, in place, with A fixed."""
+    K, n = A.shape
+    mass = A.sum(axis=1)
+    r = np.empty(n)
+    u = np.empty(n)
+    delta = np.empty(n)
+    g = np.empty(K)
+    d = np.empty(K)
+    b = np.empty(K)
+    hess = np.empty((K, K))
+    for j in range(lo, hi):
+        v = V[j]
+        b[:] = B[:, j]
+        _mix(A, b, r, TINY)
+        for i in range(n):
+            r[i] = 1.0 / r[i]
+            u[i] = v[i] * r[i]
+        for k in range(K):
+            a = A[k]
+            s = 0.0
+            for i in range(n):
+                s += a[i] * u[i]
+            g[k] = mass[k] - s
+            d[k] = 0.0
+        for i in range(n):
+            u[i] *= r[i]
+        _hessian(A, u, hess)
+        _descend(hess, g, b, d, n_sweeps)
+        _mix(A, d, delta, 0.0)
+        slope = 0.0
+        for k in range(K):
+            slope += g[k] * d[k]
+        for i in range(n):
+            slope -= u[i] * delta[i] * delta[i]
+        t = _damping(u, r, delta, slope)
+        for k in range(K):
+            B[k, j] = max(0.0, b[k] + t * d[k])
+
+
+@fast_jit
+def divergence(V, A, B, lo, hi):
+    """Σ_ij t_ij - V_ij log t_ij over the columns lo..hi, t = AᵀB.
+
+    The logarithm is written out, exponent and mantissa and a series in (m-1)/(m+1), so that it
+    runs four or eight at a time; its error is that of the last bits.
+    """
+    K, n = A.shape
+    mass = A.sum(axis=1)
+    t = np.empty(n)
+    b = np.empty(K)
+    bits = t.view(np.int64)
+    mantissa = np.empty(n, np.int64)
+    exponent = np.empty(n, np.int64)
+    mf = mantissa.view(np.float64)
+    ef = exponent.view(np.float64)
+    total = 0.0
+    for j in range(lo, hi):
+        v = V[j]
+        b[:] = B[:, j]
+        _mix(A, b, t, TINY)
+        for k in range(K):
+            total += b[k] * mass[k]
+        for i in range(n):
+            mantissa[i] = (bits[i] & _MANTISSA) | _HALF
+        for i in range(n):
+            exponent[i] = (bits[i] >> 52) | _SHIFT
+        s = 0.0
+        for i in range(n):
+            m = mf[i]
+            e = ef[i] - _BIAS
+            low = m < 0.7071067811865476
+            m = 2.0 * m if low else m
+            e = e - 1.0 if low else e
+            z = (m - 1.0) / (m + 1.0)
+            y = z * z
+            p = 2.0 / 19.0
+            p = p * y + 2.0 / 17.0
+            p = p * y + 2.0 / 15.0
+            p = p * y + 2.0 / 13.0
+            p = p * y + 2.0 / 11.0
+            p = p * y + 2.0 / 9.0
+            p = p * y + 2.0 / 7.0
+            p = p * y + 2.0 / 5.0
+            p = p * y + 2.0 / 3.0
+            p = p * y + 2.0
+            s += v[i] * (e * _LN2 + p * z)
+        total -= s
+    return total
+
+
+@fused_jit
+def _smooth(A, theta):
+    """S A with S = (1-θ)I + (θ/K)11ᵀ; A itself where θ is 0."""
+    if theta == 0.0:
+        return A
+    K, n = A.shape
+    out = np.empty_like(A)
+    for i in range(n):
+        total = 0.0
+        for k in range(K):
+            total += A[k, i]
+        total *= theta / K
+        for k in range(K):
+            out[k, i] = (1.0 - theta) * A[k, i] + total
+    return out
+
+
+@fused_jit
+def _extrapolate(new, old, beta, keep, out):
+    for k in range(new.shape[0]):
+        for i in range(new.shape[1]):
+            z = new[k, i] + beta * (new[k, i] - old[k, i])
+            low = keep * new[k, i]
+            out[k, i] = z if z > low else low
+
+
+@fused_jit
+def advance(
+    V, constant, theta, n_sweeps, keep, A, B, Ay, By, scalars, per_look, tolerance, n_looks
+):
+    """Iterate in place until a look sees too small a fall; as :func:`nmf_hals.advance`."""
+    n = A.shape[1]
+    it = 0
+    beta, cap, last = scalars[0], scalars[1], scalars[2]
+    before = scalars[2]
+    for it in range(1, n_looks * per_look + 1):
+        Bn = By.copy()
+        An = Ay.copy()
+        half(V, _smooth(Ay, theta), Bn, n_sweeps, 0, n)
+        SB = _smooth(Bn, theta)
+        half(V, SB, An, n_sweeps, 0, n)
+        now = max(0.0, constant + divergence(V, An, SB, 0, n))
+        if now > last:
+            Ay[:] = A
+            By[:] = B
+            cap = beta
+            beta *= ETA
+        else:
+            _extrapolate(An, A, beta, keep, Ay)
+            _extrapolate(Bn, B, beta, keep, By)
+            A[:] = An
+            B[:] = Bn
+            last = now
+            cap = min(1.0, GROW_CAP * cap)
+            beta = min(cap, GROW * beta)
+        if it % per_look == 0:
+            if before - last <= tolerance * last or last <= scalars[3]:
+                break
+            before = last
+    scalars[0], scalars[1], scalars[2] = beta, cap, last
+    return it

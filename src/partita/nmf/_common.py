@@ -1,0 +1,169 @@
+"""What the NMF models share: the factors, the contract of a model, what is factorised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from partita.nmf._compress import LowRank
+
+Array: TypeAlias = Any  # of any array-API library: NumPy, CuPy, PyTorch, array-api-strict
+Blocks: TypeAlias = tuple[Array, ...]
+
+EPSILON = 1e-9  # R's floor in the least-squares updates
+EXACT = 1e-10  # an objective below this part of the size of V is as good as zero
+
+
+class Factors(NamedTuple):
+    """W (..., n, K), H (..., K, n) and, for one model, the offset (..., n)."""
+
+    W: Array
+    H: Array
+    offset: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is factorised: a symmetric non-negative matrix, or an operator that multiplies as one.
+
+    ``border`` is the fixed row that the offset multiplies: ones, or the square roots of the
+    numbers of items that were merged.
+    """
+
+    xp: Any
+    array: Any  # None behind an operator
+    operator: Any
+    n_items: int
+    dtype: Any
+    device: Any
+    border: Array
+
+    @property
+    def is_numpy(self) -> bool:
+        """Whether compiled loops may be used."""
+        return isinstance(self.border, np.ndarray)
+
+    @cached_property
+    def norm2(self) -> float:
+        """Σ_ij V_ij²."""
+        if self.array is None:
+            return float(self.operator.frobenius2())
+        return float(self.xp.sum(self.array * self.array))
+
+    @cached_property
+    def total(self) -> float:
+        """Σ_ij V_ij."""
+        return float(self.xp.sum(self.array))
+
+    @cached_property
+    def entropy(self) -> float:
+        """Σ_ij V_ij log V_ij - V_ij, the part of a divergence that no fit changes."""
+        V = self.array
+        logs = self.xp.log(self.xp.where(V > 0, V, self.xp.ones_like(V)))
+        return float(self.xp.sum(V * logs - V))
+
+    def times(self, X: Array) -> Array:
+        """X V for X of shape (..., K, n): one product however many restarts are stacked."""
+        flat = self.xp.reshape(X, (-1, self.n_items))
+        if self.array is None:
+            out = self.xp.asarray((self.operator @ flat.T).T)
+        else:
+            out = flat @ self.array
+        return self.xp.reshape(out, X.shape)
+
+    @cached_property
+    def _low_rank(self) -> dict[int, LowRank]:
+        return {}
+
+    def low_rank(self, size: int) -> LowRank:
+        """An eigenfactor of ``size`` columns plus the rest of the diagonal, made once."""
+        from partita.nmf._compress import low_rank
+
+        if size not in self._low_rank:
+            self._low_rank[size] = low_rank(self, size)
+        return self._low_rank[size]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One NMF model: how it starts, steps and is scored.
+
+    Parameters
+    ----------
+    name : str
+    power : float
+        π̂ scaled by m_i^power m_j^power is the same problem for merged items: ½ for squares, 1
+        for divergences.
+    start : callable
+        (W, H, draw) to the factors that ``solver="mu"`` begins with; ``draw(shape, high)`` gives
+        uniform numbers.
+    multiply : callable
+        (V, factors, iteration) to the factors after one multiplicative iteration.
+    prepare : callable
+        (target, factors) to the blocks that ``solver="fast"`` begins with, and the number of
+        this model's iterations that went into them.
+    step : callable
+        (target, blocks) to the blocks after one monotone alternation and their objective.
+    blocks, factors : callable
+        (target, factors) to blocks, and (target, blocks) to factors.
+    objective : callable
+        (target, factors) to the exact objective of each restart.
+    advance : callable, optional
+        A compiled loop of extrapolated steps for one restart on NumPy arrays: (target, state,
+        looks) to (state, n_iter, converged), or None where the target does not suit it.
+    beta : float
+        The first extrapolation weight of ``solver="fast"``.
+    per_look : int
+        Its iterations between two looks at the objective.
+    dense_only : bool
+        Whether every entry of π̂ must be at hand.
+    first_pass : bool
+        Whether every restart is iterated after ``prepare``, or that did it.
+    begins_at : str, optional
+        The model whose whole ``fast`` fit is the start, so that this one never ends worse.
+    """
+
+    name: str
+    power: float
+    start: Callable[..., Factors]
+    multiply: Callable[[Array, Factors, int], Factors]
+    prepare: Callable[[Target, Factors], tuple[Blocks, int]]
+    step: Callable[[Target, Blocks], tuple[Blocks, Array]]
+    blocks: Callable[[Target, Factors], Blocks]
+    factors: Callable[[Target, Blocks], Factors]
+    objective: Callable[[Target, Factors], Array]
+    advance: Callable[..., Any] | None = None
+    beta: float = 0.5
+    per_look: int = 10
+    dense_only: bool = False
+    first_pass: bool = True
+    begins_at: str | None = None
+
+
+def transpose(xp: Any, x: Array) -> Array:
+    """Swap the last two axes, contiguous in memory where the library keeps strides."""
+    y = xp.matrix_transpose(x)
+    return np.ascontiguousarray(y) if isinstance(y, np.ndarray) else y
+
+
+def positive(xp: Any, x: Array, floor: float = 0.0) -> Array:
+    """max(x, floor), elementwise."""
+    return xp.where(x > floor, x, xp.full_like(x, floor))
+
+
+def divide(xp: Any, a: Array, b: Array) -> Array:
+    """A / b, and 0 where b is 0: no warning and no infinity."""
+    safe = b > 0
+    return xp.where(safe, a, xp.zeros_like(a)) / xp.where(safe, b, xp.ones_like(b))
+
+
+def namespace(x: Array) -> Any:
+    """The array library of ``x``."""
+    from array_api_compat import array_namespace
+
+    return array_namespace(x)

@@ -1,0 +1,85 @@
+"""What is special about a posterior similarity: few large eigenvalues, and equal items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.nmf._common import Array, Target
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """V as U diag(values) Uᵀ + diag(residual), with ``vectors`` = Uᵀ of shape (r, n)."""
+
+    vectors: NDArray[np.float64]
+    values: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    norm2: float
+
+
+def low_rank(target: Target, size: int, n_passes: int = 3) -> LowRank:
+    """Find the leading eigenvectors by block power iteration, through products with V alone.
+
+    A start that depends on nothing but the shape keeps one answer for one seed.
+    """
+    n = target.n_items
+    random = np.random.default_rng(n)
+    Q = random.standard_normal((n, min(n, size + 8)))
+    for _ in range(n_passes):
+        Q, _ = np.linalg.qr(target.times(np.ascontiguousarray(Q.T)).T)
+    values, turn = np.linalg.eigh(Q.T @ target.times(np.ascontiguousarray(Q.T)).T)
+    top = np.argsort(-np.abs(values))[:size]
+    values, U = values[top], Q @ turn[:, top]
+    inside = (U * U) @ values
+    diagonal = target.operator.diagonal() if target.array is None else np.diagonal(target.array)
+    residual = np.asarray(diagonal - inside)
+    norm2 = float(values @ values + 2 * residual @ inside + residual @ residual)
+    return LowRank(np.ascontiguousarray(U.T), values, residual, norm2)
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Equal items as one: ``group[i]`` is the representative of item i, ``sizes`` how many."""
+
+    first: NDArray[np.int64]
+    group: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def shrink(self, x: Array, power: float) -> Array:
+        """Items on the last axis to representatives: the mean, times size^power."""
+        out = np.zeros((*x.shape[:-1], self.sizes.size))
+        np.add.at(np.moveaxis(out, -1, 0), self.group, np.moveaxis(x, -1, 0))
+        return np.ascontiguousarray(out * self.sizes ** (power - 1.0))
+
+    def spread(self, x: Array, power: float) -> Array:
+        """Representatives on the last axis back to items."""
+        return np.ascontiguousarray((x * self.sizes ** (-power))[..., self.group])
+
+
+def merge(array: NDArray[Any]) -> Merged | None:
+    """Find items with the same row of V, or None when too few are to be worth it.
+
+    With m_i items behind representative i, the fit of V by WH is the fit of m_i^p V_ij m_j^p by
+    the factors scaled by m^p: p = ½ for squares, 1 for divergences. Nothing is lost: for given H
+    the best row of W is the same for equal items.
+    """
+    n = array.shape[0]
+    probe = np.random.default_rng(n).standard_normal(n)
+    keys = np.round(array @ probe, 8)  # equal rows may differ in the last bits of the product
+    if np.unique(keys).size > 0.95 * n:
+        return None
+    rows = array.view(np.dtype((np.void, array.dtype.itemsize * n))).ravel()
+    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    if first.size > 0.95 * n:
+        return None
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    group = rank[group.ravel()]
+    return Merged(first[order], group, np.bincount(group))

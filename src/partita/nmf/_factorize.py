@@ -1,0 +1,275 @@
+"""The verb: restarts, the best of them, and what is read off it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import validate
+from partita.nmf import _fast, _multiplicative, _readings, _starts
+from partita.nmf._common import Factors, Model, Target
+from partita.nmf._compress import merge
+from partita.nmf._multiplicative import to_numpy
+from partita.nmf._parallel import mapper, one_blas_thread
+from partita.nmf._target import as_target, shrunk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.nmf._readings import Reading
+    from partita.typing import Seed
+
+SOLVERS = ("fast", "mu")
+
+
+@dataclass(frozen=True, eq=False)
+class Factorization:
+    """A fit of π̂ by non-negative factors: the restart of least objective, and all the others.
+
+    Parameters
+    ----------
+    model : str
+    rank : int
+    solver : str
+    normalize : str
+        How H was scaled before ``labels`` and ``memberships`` were read off; W and H are not.
+    W : array, shape (n, rank)
+    H : array, shape (rank, n)
+    offset : array, shape (n,), or None
+    objective : float
+        Of W and H as they are; exact.
+    n_iter : int
+    converged : bool
+        Whether the solver's own rule stopped it, not its limit on iterations.
+    restart_objectives : ndarray, shape (n_restarts,)
+    restarts : tuple of Factors
+        W, H and offset of every restart, in their order.
+    """
+
+    model: str
+    rank: int
+    solver: str
+    normalize: str
+    W: Any
+    H: Any
+    offset: Any
+    objective: float
+    n_iter: int
+    converged: bool
+    restart_objectives: NDArray[np.float64]
+    restarts: tuple[Factors, ...]
+
+    def read(self, normalize: str | None = None) -> Reading:
+        """Read labels and memberships off H by another choice of its scale."""
+        how = validate.choice("normalize", normalize or self.normalize, _readings.READINGS)
+        return _readings.read(to_numpy(self.W), to_numpy(self.H), how)
+
+    def read_restarts(self, normalize: str | None = None) -> NDArray[np.int64]:
+        """Return the labels of every restart, shape (n_restarts, n)."""
+        how = validate.choice("normalize", normalize or self.normalize, _readings.READINGS)
+        found = [_readings.read(to_numpy(f.W), to_numpy(f.H), how).labels for f in self.restarts]
+        return np.stack(found)
+
+    @cached_property
+    def _reading(self) -> Reading:
+        return self.read()
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The hard partition, canonical, shape (n,)."""
+        return self._reading.labels
+
+    @property
+    def memberships(self) -> NDArray[np.float64]:
+        """Rows that sum to 1, shape (n, rank): a measure of belonging, no posterior probability."""
+        return self._reading.memberships
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Items whose column of H is all zero, shape (n,); their memberships are uniform."""
+        return self._reading.undecided
+
+    @property
+    def restart_labels(self) -> NDArray[np.int64]:
+        """The labels of every restart, shape (n_restarts, n)."""
+        return self.read_restarts()
+
+    def __repr__(self) -> str:
+        return (
+            f"Factorization({self.model}, rank {self.rank}, {self.H.shape[1]} items, "
+            f"objective {self.objective:.6g})"
+        )
+
+
+def fit(
+    target: Target, models: Mapping[str, Model], *, model: str, rank: int, n_init: int,
+    solver: str, init: Any, normalize: str, seed: int, parallel: Callable[..., Any],
+) -> Factorization:  # fmt: skip
+    """Factorise a target that has been checked; ``parallel(work, parts)`` maps in order."""
+    chosen = models[model]
+    begun = _starts.starts(target, chosen, rank, n_init, init, seed)
+    if solver == "mu":
+        fits = _mu(chosen, target, begun, parallel)
+    else:
+        base = None if chosen.begins_at is None else models[chosen.begins_at]
+        fits = _quick(chosen, target, begun, parallel, base)
+    best = int(np.argmin(fits.objective))
+    restarts = tuple(
+        Factors(*(None if x is None else x[r, ...] for x in fits.factors))
+        for r in range(fits.objective.size)
+    )
+    return Factorization(
+        model, rank, solver, normalize, *restarts[best], float(fits.objective[best]),
+        int(fits.n_iter[best]), bool(fits.converged[best]), fits.objective, restarts,
+    )  # fmt: skip
+
+
+def _stack(target: Target, begun: list[Factors]) -> Factors:
+    return Factors(
+        *(
+            None if xs[0] is None else target.xp.stack(list(xs), axis=0)
+            for xs in zip(*begun, strict=True)
+        )
+    )
+
+
+def _mu(
+    model: Model, target: Target, begun: list[Factors], parallel: Callable[..., Any]
+) -> _fast.Fits:
+    V = target.array
+    if V is None:
+        V = target.operator.to_dense(n_jobs=1)
+    done = list(parallel(lambda one: _multiplicative.solve(model, V, one), begun))
+    factors = _stack(target, [one[0] for one in done])
+    objective = to_numpy(model.objective(target, factors)).astype(np.float64)
+    n_iter = np.array([one[1] for one in done])
+    return _fast.Fits(factors, objective, n_iter, np.array([one[2] for one in done]))
+
+
+def _quick(
+    model: Model, target: Target, begun: list[Factors], parallel: Callable[..., Any],
+    base: Model | None,
+) -> _fast.Fits:  # fmt: skip
+    """Solve, with equal items merged into one where there are enough of them."""
+    starts = _stack(target, [one._replace(offset=None) for one in begun])
+    merged = None
+    if target.is_numpy and target.array is not None:
+        merged = merge(target.array)
+    if merged is None or merged.sizes.size < starts.H.shape[-2]:
+        return _fast.solve(model, target, starts, parallel, base)
+    p = model.power
+    small = Factors(
+        merged.shrink(starts.W.swapaxes(-1, -2), p).swapaxes(-1, -2), merged.shrink(starts.H, p)
+    )
+    fits = _fast.solve(model, shrunk(target, merged, p), small, parallel, base)
+    W, H, offset = fits.factors
+    grown = Factors(
+        merged.spread(W.swapaxes(-1, -2), p).swapaxes(-1, -2),
+        merged.spread(H, p),
+        None if offset is None else merged.spread(offset, p),
+    )
+    return replace(fits, factors=grown)
+
+
+def factorize_ranks(
+    similarity: Any, *, model: str, ranks: Sequence[int], n_init: int, solver: str, seed: int,
+    n_jobs: int,
+) -> Iterator[Factorization]:  # fmt: skip
+    """Yield a factorisation for each rank, in order; the ranks run side by side.
+
+    As many ranks as there are workers are under way at once, the largest of them first, and what
+    comes out does not depend on how many.
+    """
+    from partita.nmf import NAMES
+
+    target = as_target(similarity, dense_only=NAMES[model].dense_only or solver == "mu")
+    apart = mapper(1)
+
+    def work(rank: int) -> Factorization:
+        return fit(
+            target, NAMES, model=model, rank=rank, n_init=n_init, solver=solver, init="random",
+            normalize="balance", seed=seed, parallel=apart,
+        )  # fmt: skip
+
+    for lo in range(0, len(ranks), n_jobs):
+        with one_blas_thread():
+            done = mapper(n_jobs)(work, list(ranks[lo : lo + n_jobs])[::-1])
+        yield from reversed(done)
+
+
+def factorize(
+    similarity: Any,
+    *,
+    model: str = "kl",
+    rank: int,
+    n_init: int = 10,
+    solver: str = "fast",
+    init: Any = "random",
+    normalize: str = "balance",
+    rng: Seed = None,
+    n_jobs: int | None = 1,
+) -> Factorization:
+    """Factorise a posterior similarity matrix, π̂ ≈ WH, by non-negative matrices (paper eq. 9).
+
+    Parameters
+    ----------
+    similarity : Similarity or array of shape (n, n)
+        A bare array is a similarity matrix here, of NumPy, PyTorch, CuPy or another library of the
+        array API; the factors come back as arrays of that library. The least-squares models also
+        work on an implicit similarity without ever forming it.
+    model : {"ls", "kl", "ns", "offset", "symmetric"}
+        What π̂ is approximated by, and in what sense.
+    rank : int
+        The number of factors, K.
+    n_init : int
+        Restarts; the one of least objective is reported.
+    solver : {"fast", "mu"}
+        Ours, or the multiplicative updates of the R package NMF step for step. "fast" brings every
+        restart to where its objective falls by less than 1e-3 of itself in a look, and the best
+        three to 1e-5.
+    init : {"random", "nndsvd"} or tuple
+        Or one start: (W, H) or (W, H, offset). Random starts are shared between models.
+    normalize : {"balance", "columns", "as-is"}
+        How H is scaled before labels and memberships are read off: column k of W and row k of H of
+        equal norm; columns of W that sum to 1; as the solver left it.
+    rng : int, SeedSequence or Generator, optional
+    n_jobs : int
+        Workers for the restarts, by joblib: threads, unless a joblib backend is set.
+
+    Returns
+    -------
+    Factorization
+
+    References
+    ----------
+    Lee & Seung (2001), NIPS 13. Brunet et al. (2004), PNAS 101. Pascual-Montano et al. (2006),
+    IEEE TPAMI 28. Badea (2008), PSB 13. Kuang, Ding & Park (2012), SDM. Ang & Gillis (2019),
+    Neural Computation 31.
+
+    Examples
+    --------
+    >>> fit = factorize([[1, 1, 0], [1, 1, 0], [0, 0, 1]], model="ls", rank=2, rng=0)
+    >>> fit.labels
+    array([0, 0, 1])
+    >>> fit.memberships.round(3) + 0
+    array([[1., 0.], [1., 0.], [0., 1.]])
+    >>> bool(fit.objective < 1e-6)
+    True
+    """
+    from partita.nmf import NAMES
+
+    chosen = validate.lookup("model", model, NAMES)
+    validate.choice("solver", solver, SOLVERS)
+    validate.choice("normalize", normalize, _readings.READINGS)
+    target = as_target(similarity, dense_only=chosen.dense_only or solver == "mu")
+    rank = validate.integer("rank", rank, least=1, most=target.n_items)
+    with one_blas_thread():
+        return fit(
+            target, NAMES, model=model, rank=rank,
+            n_init=validate.integer("n_init", n_init, least=1), solver=solver, init=init,
+            normalize=normalize, seed=validate.seed(rng), parallel=mapper(validate.n_jobs(n_jobs)),
+        )  # fmt: skip

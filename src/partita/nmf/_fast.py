@@ -1,0 +1,145 @@
+"""``solver="fast"``: every restart to a rough answer, three to a better, one to a fine one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita.nmf._accelerate import KEEP, Looks, State, run
+from partita.nmf._common import EXACT, Factors
+from partita.nmf._multiplicative import to_numpy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.nmf._common import Model, Target
+
+TOLERANCES = (1e-3, 1e-4, 1e-5)  # the least fall in a look that goes on, stage by stage
+CARRIED = (3, 1)  # how many go on to the second stage and to the third
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Restarts that share a leading axis, and how far each has come."""
+
+    factors: Factors
+    objective: NDArray[np.float64]
+    n_iter: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+
+def solve(
+    model: Model, target: Target, starts: Factors, parallel: Callable[..., Any],
+    base: Model | None = None,
+) -> Fits:  # fmt: skip
+    """Fit all restarts; ``parallel(work, parts)`` maps in order.
+
+    On NumPy a part is one restart, run by compiled loops; on other arrays the restarts stay
+    stacked, so that a GPU sees few large products.
+    """
+    if base is not None:
+        starts = solve(base, target, starts, parallel).factors
+    n = starts.W.shape[0]
+    parts = [slice(i, i + 1) for i in range(n)] if target.is_numpy else [slice(0, n)]
+    fits = _joined(target, parallel(lambda s: _first(model, target, _pick(starts, s)), parts))
+    for tolerance, carried in zip(TOLERANCES[1:], CARRIED, strict=True):
+        best = np.argsort(fits.objective, kind="stable")[:carried].tolist()
+        groups = [[i] for i in best] if target.is_numpy else [best]
+        finer = parallel(_Further(model, target, fits, tolerance), groups)
+        fits = _with(target, fits, groups, finer)
+    return fits
+
+
+def _first(model: Model, target: Target, factors: Factors) -> Fits:
+    blocks, n_iter = model.prepare(target, factors)
+    if model.first_pass:
+        return _iterate(model, target, blocks, TOLERANCES[0], n_iter)
+    found = model.factors(target, blocks)
+    objective = to_numpy(model.objective(target, found)).astype(np.float64)
+    done = np.zeros(objective.shape, dtype=bool)
+    return Fits(found, objective, np.full(objective.shape, n_iter), done)
+
+
+@dataclass(frozen=True, eq=False)
+class _Further:
+    """Carry a group of restarts on to a finer tolerance."""
+
+    model: Model
+    target: Target
+    fits: Fits
+    tolerance: float
+
+    def __call__(self, group: Sequence[int]) -> Fits:
+        rows = _rows(self.target, self.fits, group)
+        blocks = self.model.blocks(self.target, rows.factors)
+        return _iterate(self.model, self.target, blocks, self.tolerance, int(rows.n_iter.max()))
+
+
+def _iterate(model: Model, target: Target, blocks: Any, tolerance: float, n_before: int) -> Fits:
+    xp = target.xp
+    known = model.objective(target, model.factors(target, blocks))
+    state = State.begin(xp, blocks, model.beta, known)
+    looks = Looks(
+        tolerance,
+        model.per_look,
+        keep=KEEP if model.dense_only else 0.0,
+        floor=EXACT * (target.total if model.dense_only else target.norm2),
+    )
+    done = None if model.advance is None else model.advance(target, state, looks)
+    if done is None:
+        done = run(xp, lambda b: model.step(target, b), state, looks)
+    state, n_iter, converged = done
+    found = model.factors(target, state.blocks)
+    objective = to_numpy(model.objective(target, found)).astype(np.float64)
+    shape = objective.shape
+    return Fits(found, objective, np.full(shape, n_before + n_iter), np.full(shape, converged))
+
+
+def _pick(factors: Factors, s: slice) -> Factors:
+    return Factors(*(None if x is None else x[s, ...] for x in factors))
+
+
+def _rows(target: Target, fits: Fits, group: Sequence[int]) -> Fits:
+    xp = target.xp
+
+    def take(x: Any) -> Any:
+        return None if x is None else xp.stack([x[i, ...] for i in group], axis=0)
+
+    rows = np.asarray(group)
+    return Fits(
+        Factors(*map(take, fits.factors)),
+        fits.objective[rows],
+        fits.n_iter[rows],
+        fits.converged[rows],
+    )
+
+
+def _joined(target: Target, parts: Sequence[Fits]) -> Fits:
+    if len(parts) == 1:
+        return parts[0]
+    xp = target.xp
+    factors = [
+        None if xs[0] is None else xp.concat(list(xs), axis=0)
+        for xs in zip(*(part.factors for part in parts), strict=True)
+    ]
+    rest = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("objective", "n_iter", "converged")
+    )
+    return Fits(Factors(*factors), *rest)
+
+
+def _with(target: Target, rough: Fits, groups: Sequence[Sequence[int]], fine: Any) -> Fits:
+    """The rough fits with the fine ones in their places."""
+    order = [i for group in groups for i in group]
+    rest = [i for i in range(rough.objective.size) if i not in order]
+    pieces = [_joined(target, list(fine))]
+    if rest:
+        pieces.append(_rows(target, rough, rest))
+    both = _joined(target, pieces)
+    back = np.argsort(np.asarray(order + rest), kind="stable").tolist()
+    joined = _rows(target, both, back)
+    return replace(joined, objective=np.maximum(joined.objective, 0.0))

@@ -1,0 +1,45 @@
+"""Restarts and ranks over joblib's workers, with one BLAS thread each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+
+@cache
+def _controller(process: int) -> Any:
+    import scipy.linalg.cython_blas  # numba's products go through this library's BLAS
+    from threadpoolctl import ThreadpoolController
+
+    assert scipy.linalg.cython_blas is not None
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """Return a context in which BLAS runs on one thread: its rounding depends on their number."""
+    return _controller(os.getpid()).limit(limits=1, user_api="blas")
+
+
+def _guarded(work: Callable[[Any], Any], part: Any, parent: int) -> Any:
+    if os.getpid() == parent:
+        return work(part)  # the caller holds the limit; leaving ours would lift it for others
+    with one_blas_thread():
+        return work(part)
+
+
+def mapper(n_jobs: int) -> Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]:
+    """Return an ordered map on ``n_jobs`` workers of whatever joblib backend is set."""
+
+    def apply(work: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
+        parts = list(parts)
+        if n_jobs == 1 or len(parts) < 2:
+            return [work(part) for part in parts]
+        from joblib import Parallel, delayed
+
+        parent = os.getpid()
+        jobs = Parallel(n_jobs=n_jobs, prefer="threads")
+        return list(jobs(delayed(_guarded)(work, part, parent) for part in parts))
+
+    return apply

@@ -1,0 +1,76 @@
+"""From what a user hands over to a target: checked, on its own device, equal items merged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import validate
+from partita.errors import InvalidTypeError
+from partita.nmf._common import Target, namespace
+from partita.similarity import Similarity
+
+if TYPE_CHECKING:
+    from partita.nmf._compress import Merged
+
+
+def as_target(similarity: Any, *, dense_only: bool) -> Target:
+    """Return the similarity as a target; a bare array is a similarity matrix here."""
+    if isinstance(similarity, Similarity):
+        if similarity.is_dense or dense_only:
+            return of_array(np.asarray(similarity.to_dense(n_jobs=1)), symmetric=True)
+        return _of_operator(similarity)
+    if isinstance(similarity, np.ndarray) or not _is_array(similarity):
+        try:
+            similarity = np.asarray(similarity, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidTypeError(
+                "`similarity` must be a Similarity or a matrix of numbers; "
+                f"got {type(similarity).__name__}."
+            ) from None
+    return of_array(similarity)
+
+
+def _is_array(x: Any) -> bool:
+    from array_api_compat import is_array_api_obj
+
+    return bool(is_array_api_obj(x))
+
+
+def of_array(array: Any, *, symmetric: bool = False) -> Target:
+    """A target in memory. NumPy arrays are worked on in float64, others in their own dtype."""
+    if isinstance(array, np.ndarray):
+        if not symmetric:
+            array = validate.factorizable("similarity", array, np)
+        if array.dtype != np.float64 or not array.flags.c_contiguous or not array.flags.writeable:
+            array = np.array(array, dtype=np.float64, order="C")
+        n = array.shape[0]
+        return Target(_numpy(), array, None, n, array.dtype, None, np.ones(n))
+    from array_api_compat import device
+
+    xp = namespace(array)
+    array = validate.factorizable("similarity", array, xp)
+    n = array.shape[0]
+    where = device(array)
+    border = xp.ones(n, dtype=array.dtype, device=where)
+    return Target(xp, array, None, n, array.dtype, where, border)
+
+
+def _of_operator(similarity: Similarity) -> Target:
+    n = similarity.n_items
+    return Target(_numpy(), None, similarity, n, np.dtype(np.float64), None, np.ones(n))
+
+
+def _numpy() -> Any:
+    return namespace(np.empty(0))
+
+
+def shrunk(target: Target, merged: Merged, power: float) -> Target:
+    """The target with equal items merged, scaled so that its fit is that of all the items."""
+    assert target.array is not None
+    weight = merged.sizes**power
+    array = target.array[np.ix_(merged.first, merged.first)] * weight[:, None] * weight
+    n = merged.sizes.size
+    border = np.sqrt(merged.sizes)
+    return Target(target.xp, np.ascontiguousarray(array), None, n, array.dtype, None, border)

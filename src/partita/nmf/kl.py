@@ -1,0 +1,85 @@
+"""``kl``: π̂ ≈ WH by generalised Kullback-Leibler divergence (Brunet et al. 2004).
+
+``solver="fast"``: the least-squares fit of the same start, which is nearly free, then block Newton
+steps (K x K for each column), extrapolated with restarts. From there ten steps reach what
+multiplicative updates do not in two thousand: galaxy at rank 12 ends at 2.47, R's best at 2.76.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from partita.nmf import _hals, _newton
+from partita.nmf._common import (
+    Blocks,
+    Factors,
+    Model,
+    Target,
+    divide,
+    namespace,
+    positive,
+    transpose,
+)
+
+if TYPE_CHECKING:
+    from partita.nmf._accelerate import Looks, State
+    from partita.nmf._common import Array
+
+
+def start(W: Array, H: Array, draw: Any) -> Factors:
+    """The shared random W and H as they are."""
+    return Factors(W, H)
+
+
+def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
+    """R's ``brunet``: H, then W; both floored at machine ε every ten iterations."""
+    xp = namespace(factors.W)
+    W, H, _ = factors
+    Wt = xp.matrix_transpose(W)
+    H = divide(xp, H * (Wt @ divide(xp, V, W @ H)), xp.sum(Wt, axis=-1, keepdims=True) + 0 * H)
+    Ht = xp.matrix_transpose(H)
+    W = divide(xp, W * (divide(xp, V, W @ H) @ Ht), xp.sum(Ht, axis=-2, keepdims=True) + 0 * W)
+    if iteration % 10 == 0:
+        floor = xp.finfo(W.dtype).eps
+        W, H = positive(xp, W, floor), positive(xp, H, floor)
+    return Factors(W, H)
+
+
+def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
+    """A least-squares fit, balanced, with its zeros lifted."""
+    blocks, _ = _hals.fit(target, _hals.scaled(target, factors))
+    return _newton.lifted(target.xp, *_hals.balanced(target.xp, *blocks)), 0
+
+
+def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
+    """One damped Newton step of H's columns, then of W's rows."""
+    A, B = blocks
+    B = _newton.half(target, A, B)
+    A = _newton.half(target, B, A)
+    return (A, B), _newton.divergence(target, A, B)
+
+
+def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
+    """The same steps, extrapolated and compiled."""
+    return _newton.advance(target, state, looks)
+
+
+def blocks(target: Target, factors: Factors) -> Blocks:
+    """Wᵀ and H."""
+    return transpose(target.xp, factors.W), factors.H
+
+
+def factors(target: Target, blocks: Blocks) -> Factors:
+    """Blocks as W and H."""
+    return Factors(transpose(target.xp, blocks[0]), blocks[1])
+
+
+def objective(target: Target, factors: Factors) -> Array:
+    """Σ π̂ log(π̂ / WH) - π̂ + WH."""
+    return _newton.divergence(target, transpose(target.xp, factors.W), factors.H)
+
+
+MODEL = Model(
+    "kl", 1.0, start, multiply, prepare, step, blocks, factors, objective, advance,
+    beta=0.3, per_look=3, dense_only=True,
+)  # fmt: skip

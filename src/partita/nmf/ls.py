@@ -1,0 +1,79 @@
+"""``ls``: π̂ ≈ WH by least squares (paper eq. 9; Lee & Seung 2001).
+
+``solver="fast"``: alternating coordinate descent (HALS), four sweeps for each product with π̂,
+extrapolated with restarts. The sweeps are some thirty times cheaper than the product they follow,
+so four pay; extrapolation brings galaxy at rank 3 past the plateau (6.66) where multiplicative
+updates stop, to 3.63, in some thirty iterations. From 150 items on, the early iterations see an
+eigenfactor of π̂ and the rest of its diagonal, K + 12 columns, and the last ones π̂ itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from partita.nmf import _hals
+from partita.nmf._common import (
+    EPSILON,
+    Blocks,
+    Factors,
+    Model,
+    Target,
+    namespace,
+    positive,
+    transpose,
+)
+
+if TYPE_CHECKING:
+    from partita.nmf._accelerate import Looks, State
+    from partita.nmf._common import Array
+
+
+def start(W: Array, H: Array, draw: Any) -> Factors:
+    """The shared random W and H as they are."""
+    return Factors(W, H)
+
+
+def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
+    """R's ``lee``: H, then W, then W's columns divided by their sums."""
+    xp = namespace(factors.W)
+    W, H, _ = factors
+    Wt = xp.matrix_transpose(W)
+    H = positive(xp, H * (Wt @ V), EPSILON) / ((Wt @ W) @ H + EPSILON)
+    Ht = xp.matrix_transpose(H)
+    W = positive(xp, W * (V @ Ht), EPSILON) / (W @ (H @ Ht) + EPSILON)
+    return Factors(W / xp.sum(W, axis=-2, keepdims=True), H)
+
+
+def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
+    """Rescale, then fit, on the compressed similarity where that pays."""
+    return _hals.fit(target, _hals.scaled(target, factors))
+
+
+def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
+    """One alternation of coordinate descent over H and W."""
+    return _hals.alternate(target, blocks)
+
+
+def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
+    """The same alternation, extrapolated and compiled."""
+    return _hals.advance(target, state, looks)
+
+
+def blocks(target: Target, factors: Factors) -> Blocks:
+    """Wᵀ and H."""
+    return transpose(target.xp, factors.W), factors.H
+
+
+def factors(target: Target, blocks: Blocks) -> Factors:
+    """Blocks as W and H."""
+    return Factors(transpose(target.xp, blocks[0]), blocks[1])
+
+
+def objective(target: Target, factors: Factors) -> Array:
+    """½ ‖π̂ - WH‖²."""
+    return _hals.distance(target, transpose(target.xp, factors.W), factors.H)
+
+
+MODEL = Model(
+    "ls", 0.5, start, multiply, prepare, step, blocks, factors, objective, advance, first_pass=False
+)

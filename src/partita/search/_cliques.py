@@ -1,0 +1,317 @@
+"""Binder's loss as clique partitioning: lower bounds by linear programming, and branching.
+
+With x_ij = 1 where two items are together, the expected Binder(a) is a constant plus 4/n² times
+Σ_{i<j} d_ij x_ij, d_ij = 1 - a/2 - π̂_ij, and x is a partition when x_ij + x_jk - x_ik ≤ 1 for all
+triples. For any multipliers y ≥ 0 of these, Σ min(0, d + charges) - Σ y is a lower bound, so a
+bound is always recomputed from y and never taken from a solver.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from partita import kernels
+from partita.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.search._greedy_run import Clock
+
+    Matrix: TypeAlias = NDArray[np.float64]
+
+_ROUND = 1e-6  # a violation, or a distance from 0 and 1, that counts
+
+
+def _compiled() -> Any:
+    """The compiled moves; they know arrays, not types."""
+    return kernels.cliques
+
+
+def costs(matrix: Matrix, a: float) -> Matrix:
+    """d_ij, with 0 on the diagonal."""
+    d = (1 - a / 2) - matrix
+    np.fill_diagonal(d, 0.0)
+    return d
+
+
+def joined(labels: NDArray[np.int64], d: Matrix) -> float:
+    """Σ_{i<j} d_ij x_ij of a partition."""
+    total = 0.0
+    for k in range(int(labels.max()) + 1):
+        items = np.flatnonzero(labels == k)
+        total += float(d[np.ix_(items, items)].sum()) / 2
+    return total
+
+
+def components(d: Matrix) -> list[NDArray[np.int64]]:
+    """Items linked by pairs that gain from being together; no optimum joins two of these."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, labels = connected_components(csr_array((d < 0).astype(np.int8)), directed=False)
+    order = np.argsort(labels, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(labels, minlength=n))[:-1])
+
+
+@dataclass
+class Program:
+    """The linear program of one component, with the triangles found so far.
+
+    Columns are made only for pairs that a triangle touches; the others stay where their cost puts
+    them.
+    """
+
+    d: Matrix
+    solver: Any = None
+    columns: dict[tuple[int, int], int] = field(default_factory=dict)
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    triangles: list[tuple[int, int, int]] = field(default_factory=list)
+    x: Matrix = field(init=False)
+    y: NDArray[np.float64] = field(init=False)
+    low: dict[int, float] = field(default_factory=dict)
+    high: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.x = (self.d < 0).astype(np.float64)
+        self.y = np.empty(0)
+        self.solver = _solver()
+
+    def separate(self, most: int, deadline: float) -> list[tuple[int, int, int]]:
+        """Return the most violated triangles, at most one for each pair kept apart."""
+        n = self.d.shape[0]
+        best, via = np.zeros((n, n)), np.full((n, n), -1, dtype=np.int64)
+        step = max(1, 5_000_000 // (n * n // 4 + 1))
+        for start in range(0, n, step):
+            if time.monotonic() > deadline:
+                return []
+            _compiled().violated(self.x, self.d, start, min(n, start + step), _ROUND, best, via)
+        rows, cols = np.nonzero(best)
+        order = np.argsort(-best[rows, cols], kind="stable")[:most]
+        return [(int(rows[a]), int(via[rows[a], cols[a]]), int(cols[a])) for a in order]
+
+    def add(self, triangles: list[tuple[int, int, int]]) -> None:
+        """Add triangles as rows, and columns for the pairs that are new."""
+        new: list[tuple[int, int]] = []
+        index: list[int] = []
+        start: list[int] = []
+        value: list[float] = []
+        for i, j, k in triangles:
+            start.append(len(index))
+            for pair, sign in ((_pair(i, j), 1.0), (_pair(j, k), 1.0), (_pair(i, k), -1.0)):
+                if pair not in self.columns:
+                    self.columns[pair] = len(self.columns)
+                    new.append(pair)
+                index.append(self.columns[pair])
+                value.append(sign)
+        if new:
+            cost = np.array([self.d[pair] for pair in new])
+            empty = np.empty(0)
+            n = len(new)
+            self.solver.addCols(
+                n, cost, np.zeros(n), np.ones(n), 0, np.zeros(n, np.int32),
+                empty.astype(np.int32), empty,
+            )  # fmt: skip
+            self.pairs += new
+        m = len(triangles)
+        self.solver.addRows(
+            m, np.full(m, -np.inf), np.ones(m), len(index), np.array(start, np.int32),
+            np.array(index, np.int32), np.array(value),
+        )  # fmt: skip
+        self.triangles += triangles
+
+    def solve(self, seconds: float) -> None:
+        """Solve the program as it is, from the last basis."""
+        self.solver.setOptionValue("time_limit", self.solver.getRunTime() + max(seconds, 0.01))
+        self.solver.run()
+        solution = self.solver.getSolution()
+        rows, cols = np.array(self.pairs).T
+        values = np.clip(np.array(solution.col_value), 0.0, 1.0)
+        self.x[rows, cols] = self.x[cols, rows] = values
+        self.y = np.maximum(-np.array(solution.row_dual), 0.0)
+
+    def bound(self) -> float:
+        """The lower bound that the multipliers prove, with the pairs fixed that are fixed."""
+        out = np.empty_like(self.d)
+        triangles = np.array(self.triangles, dtype=np.int64).reshape(-1, 3)
+        charged = _compiled().reduced(self.d, triangles, self.y, out)
+        above = out[np.triu_indices_from(out, 1)]
+        total = float(np.minimum(above, 0.0).sum()) - float(charged)
+        for column, value in {**self.low, **self.high}.items():
+            r = out[self.pairs[column]]
+            total += r * value - min(r, 0.0)
+        return float(total)
+
+    def start(self, triangles: NDArray[np.int64], deadline: float) -> None:
+        """Solve once with triangles that are known to matter."""
+        if len(triangles):
+            self.add([(int(i), int(j), int(k)) for i, j, k in np.unique(triangles, axis=0)])
+            self.solve(deadline - time.monotonic())
+
+    @property
+    def is_infeasible(self) -> bool:
+        """Whether the pairs that are fixed contradict each other."""
+        return "nfeasible" in self.solver.modelStatusToString(self.solver.getModelStatus())
+
+    def fix(self, column: int, value: float | None) -> None:
+        """Fix a pair together (1) or apart (0), or free it again (None)."""
+        self.low.pop(column, None)
+        self.high.pop(column, None)
+        if value is not None:
+            (self.low if value else self.high)[column] = value
+        low, high = (0.0, 1.0) if value is None else (value, value)
+        self.solver.changeColBounds(column, low, high)
+
+    def cut(self, target: float, deadline: float) -> float:
+        """Add violated triangles and solve, until none is left or the bound reaches ``target``."""
+        best = self.bound()
+        while best < target and time.monotonic() < deadline:
+            found = self.separate(max(500, 4 * self.d.shape[0]), deadline)
+            if not found:
+                break
+            self.add(found)
+            self.solve(deadline - time.monotonic())
+            best = max(best, self.bound())
+        return best
+
+    def fraction(self) -> int | None:
+        """The column furthest from being decided, or None if all are."""
+        if not self.pairs:
+            return None
+        rows, cols = np.array(self.pairs).T
+        distance = np.minimum(self.x[rows, cols], 1 - self.x[rows, cols])
+        column = int(np.argmax(distance))
+        return column if distance[column] > 10 * _ROUND else None
+
+    def partition(self) -> NDArray[np.int64]:
+        """The components of the pairs that are more together than apart."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        _, labels = connected_components(csr_array((self.x > 0.5).astype(np.int8)), directed=False)
+        return np.asarray(labels, dtype=np.int64)
+
+
+def minimise(d: Matrix, labels: NDArray[np.int64], clock: Clock) -> tuple[NDArray[np.int64], bool]:
+    """Return the best partition of a component and whether it is proved to be, by branching."""
+    tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
+    if (d <= 0).all():
+        return np.zeros_like(labels), True
+    triangles, y = packed(d, labels, clock.deadline)
+    if value_of(d, triangles, y) >= joined(labels, d) - tolerance:
+        return labels, True
+    program = Program(d)
+    program.start(triangles, clock.deadline)
+    best = [joined(labels, d), labels]
+    proved = _branch(program, best, tolerance, clock)
+    return np.asarray(best[1], dtype=np.int64), proved
+
+
+def _branch(program: Program, best: list[Any], tolerance: float, clock: Clock) -> bool:
+    """Bound, and if that is not enough fix a pair together, then apart. True if all was settled."""
+    bound = program.cut(best[0] - tolerance, clock.deadline)
+    if bound >= best[0] - tolerance or program.is_infeasible:
+        return True
+    if clock.is_up():
+        return False
+    labels = program.partition()
+    value = joined(labels, program.d)
+    if value < best[0]:
+        best[:] = [value, labels]
+    column = program.fraction()
+    if column is None:
+        return True
+    settled = True
+    for side in (1.0, 0.0):
+        program.fix(column, side)
+        program.solve(clock.deadline - time.monotonic())
+        settled &= _branch(program, best, tolerance, clock)
+        if not settled and clock.is_up():
+            return False
+    program.fix(column, None)
+    return settled
+
+
+def packed(
+    d: Matrix, labels: NDArray[np.int64], deadline: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Triangles and charges that go far towards proving a partition, found without a program."""
+    together = labels[:, None] == labels[None, :]
+    wrong = np.triu(np.where(together, d > 0, d < 0), 1)
+    pairs = np.argwhere(wrong)
+    pairs = pairs[np.argsort(np.abs(d[wrong]), kind="stable")]
+    triangles = np.empty((20 * len(pairs) + 1, 3), dtype=np.int64)
+    y, left, found = np.empty(len(triangles)), d.copy(), 0
+    size = max(1, 5_000_000 // d.shape[0])
+    for share in (0.5, 1.0):
+        for start in range(0, len(pairs), size):
+            if time.monotonic() < deadline:
+                found = _compiled().pack(
+                    left, labels, pairs[start : start + size], share, triangles, y, found
+                )
+    return triangles[:found], y[:found]
+
+
+def _pair(i: int, j: int) -> tuple[int, int]:
+    return (i, j) if i < j else (j, i)
+
+
+def _solver() -> Any:
+    try:
+        import highspy
+    except ImportError as error:
+        raise MissingDependencyError(
+            "A proof by linear programming needs highspy; pip install 'partita[certify]'."
+        ) from error
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("presolve", "off")
+    solver.setOptionValue("solver", "simplex")
+    return solver
+
+
+def value_of(d: Matrix, triangles: NDArray[np.int64], y: NDArray[np.float64]) -> float:
+    """The lower bound that multipliers of triangles prove."""
+    out = np.empty_like(d)
+    charged = _compiled().reduced(d, triangles, y, out)
+    return float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum() - charged)
+
+
+def lower_bound(
+    d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
+) -> tuple[float, str]:
+    """Return a lower bound of Σ d x over all partitions, and what it took.
+
+    Component by component; one that is all attraction is its own optimum.
+    """
+    total, methods = 0.0, {"threshold"}
+    for items in components(d):
+        part = np.ascontiguousarray(d[np.ix_(items, items)])
+        if (part <= 0).all():
+            total += float(part.sum()) / 2
+            continue
+        _, own = np.unique(labels[items], return_inverse=True)
+        bound, programmed = _bound(part, own, deadline, tolerance)
+        total += bound
+        methods.add("linear program" if programmed else "triangles")
+    order = ("linear program", "triangles", "threshold")
+    return total, next(method for method in order if method in methods)
+
+
+def _bound(
+    d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
+) -> tuple[float, bool]:
+    """The bound of one component: by packing triangles, then by the program that starts there."""
+    triangles, y = packed(d, labels, deadline)
+    best = value_of(d, triangles, y)
+    target = joined(labels, d) - tolerance
+    if best >= target or time.monotonic() >= deadline:
+        return best, False
+    program = Program(d)
+    program.start(triangles, deadline)
+    return max(best, program.cut(target, deadline)), True

@@ -1,0 +1,255 @@
+"""How many runs, from where, on how many draws, and what is done with the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from partita import validate
+from partita.distributed import map_blocks
+from partita.partitions import canonical
+from partita.search import _greedy_starts as starting
+from partita.search._common import Candidate
+from partita.search._greedy_draws import DrawsProblem
+from partita.search._greedy_problem import on_draws, problem
+from partita.search._greedy_run import Clock, Run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.evidence import Evidence
+    from partita.losses import RatioLoss
+    from partita.search._greedy_problem import Problem
+
+    Labels: TypeAlias = NDArray[np.int64]
+
+
+_DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
+_POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
+
+
+class Settings(Protocol):
+    """What a plan reads of a Greedy."""
+
+    @property
+    def n_runs(self) -> int | None: ...
+    @property
+    def max_clusters(self) -> int | None: ...
+    @property
+    def starts(self) -> tuple[Any, ...]: ...
+    @property
+    def moves(self) -> tuple[str, ...]: ...
+    @property
+    def patience(self) -> float: ...
+    @property
+    def max_draws(self) -> int | None: ...
+
+
+class Found(NamedTuple):
+    """Where a run ended."""
+
+    value: float
+    labels: Labels
+    start: str
+
+
+class Plan:
+    """One greedy search: the runs, then the best carried further."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        loss: RatioLoss,
+        evidence: Evidence,
+        rng: np.random.Generator,
+        n_jobs: int,
+        clock: Clock,
+    ) -> None:
+        self.settings, self.loss, self.evidence = settings, loss, evidence
+        self.rng, self.n_jobs, self.clock = rng, n_jobs, clock
+        self.limit = min(settings.max_clusters or evidence.n_items, evidence.n_items)
+        self.found: list[Found] = []
+        self.ended: list[Found] = []
+        n, self.on_draws = evidence.n_items, on_draws(loss, evidence)
+        self.max_draws = settings.max_draws
+        if self.on_draws and settings.max_draws is None and settings.n_runs is None:
+            most = max(250, min(800, 200_000 // n))
+            self.max_draws = most if evidence.distinct.n_draws > 1.5 * most else None
+
+    def run(self) -> Iterator[Candidate]:
+        """Yield what was found, the best last polished on everything."""
+        shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
+        is_sized = self.settings.n_runs is None
+        starts = self._starts(shared)
+        moves = self.settings.moves
+        first = tuple(m for m in moves if m in ("sweep", "merge")) if is_sized else moves
+        self._runs(shared, [(name, labels, first or moves) for name, labels in starts])
+        if is_sized:
+            self._runs(
+                shared,
+                [(f.start, f.labels, moves) for f in self._leaders(6 if self.is_rough else 3)],
+            )
+        yield from self._polished(shared)
+
+    def _leaders(self, n: int) -> list[Found]:
+        """The best ``n`` different ends so far."""
+        ranked = sorted(self.found, key=lambda f: f.value)
+        kept: list[Found] = []
+        for one in ranked:
+            if all(not np.array_equal(one.labels, other.labels) for other in kept):
+                kept.append(one)
+            if len(kept) == n:
+                break
+        return kept
+
+    def best_so_far(self) -> Candidate | None:
+        """The best end of a run, or nothing."""
+        if not self.ended:
+            return None
+        best = min(self.ended, key=lambda f: f.value)
+        return Candidate(best.labels, info={"start": best.start})
+
+    def _polished(self, shared: Problem) -> Iterator[Candidate]:
+        """Polish on all draws and single items what was found on fewer draws, merged items."""
+        is_whole = not isinstance(shared, DrawsProblem) or (
+            shared.m == self.evidence.distinct.n_draws and shared.n == shared.n_items
+        )
+        if is_whole:
+            for one in self._leaders(1 if self.settings.n_runs is None else len(self.found)):
+                yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
+            return
+        leaders = self._leaders(3 if self.is_rough else 2)
+        room = validate.free_memory() // 2
+        if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
+            yield Candidate(leaders[0].labels, info={"start": leaders[0].start})
+            return
+        moves = self.settings.moves
+        if self.evidence.n_items * self.evidence.distinct.n_draws > _POLISHED:
+            moves = tuple(move for move in moves if move in ("sweep", "merge"))
+        whole = problem(self.loss, self.evidence, merge=False)
+        self.found, self.ended = [], []
+        self._runs(whole, [(one.start, one.labels, moves) for one in leaders], patience=1.0)
+        for one in self._leaders(1):
+            yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
+
+    def _runs(
+        self,
+        shared: Problem,
+        tasks: list[tuple[str, Labels | None, tuple[str, ...]]],
+        patience: float | None = None,
+    ) -> None:
+        """Do the runs in parallel and add where they ended, in order."""
+        patience = self.settings.patience if patience is None else patience
+        seeds = self.rng.spawn(len(tasks))
+
+        def work(a: int) -> Found | None:
+            name, labels, moves = tasks[a]
+            if self.clock.is_up() and (a or self.found):
+                return None
+            run = Run(shared.state(), seeds[a], self.limit, self.clock)
+            try:
+                _start(run, shared, labels)
+                run.go(moves, patience)
+            except KeyboardInterrupt:
+                self.clock.stop()
+                if run.best is None:
+                    raise
+                run.state.load(run.best)
+            end = _end(run, shared, name)
+            self.ended.append(end)
+            return end
+
+        parts = range(len(tasks))
+        ends = map_blocks(work, parts, n_jobs=self.n_jobs, label="greedy", stop=self.clock.stop)
+        for end in ends:
+            if end is not None:
+                self.found.append(end)
+        if self.clock.was_stopped:
+            raise KeyboardInterrupt
+
+    def _starts(self, shared: Problem) -> list[tuple[str, Labels | None]]:
+        """Return (name, labels) of every run; None stands for a sequential allocation."""
+        n_runs = self.settings.n_runs
+        counts = self._counts()
+        kinds: list[list[tuple[str, Labels | None]]] = []
+        for kind, child in zip(self.settings.starts, self.rng.spawn(len(counts)), strict=True):
+            wanted = counts[len(kinds)]
+            kinds.append([] if kinds and self.clock.is_up() else self._of_kind(kind, wanted, child))
+        if not any(kinds):
+            kinds = [[("sequential", None)] * (n_runs or 1)]
+        if n_runs is None:
+            return [start for kind in kinds for start in kind]
+        out: list[tuple[str, Labels | None]] = []
+        for r in range(max(map(len, kinds))):
+            out += [kind[r] for kind in kinds if r < len(kind)]
+        return out[:n_runs]
+
+    def _counts(self) -> list[int]:
+        """How many starts to take of each kind."""
+        n_runs, kinds = self.settings.n_runs, self.settings.starts
+        if n_runs is not None:
+            return [n_runs for _ in kinds]
+        n_draws = self.evidence.distinct.n_draws if self.on_draws else 100
+        work = self.evidence.n_items * min(n_draws, self.max_draws or n_draws)
+        many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
+        many *= 2 if self.is_rough else 1
+        return [many if kind in ("sequential", "random") else 2 for kind in kinds]
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether the loss is no linear function of e and j, and has more local optima for it."""
+        top, bottom = self.loss.numerator, self.loss.denominator
+        return bool(top.least or bottom.e or bottom.j or bottom.least or bottom.product)
+
+    def _of_kind(
+        self, kind: Any, wanted: int, rng: np.random.Generator
+    ) -> list[tuple[str, Labels | None]]:
+        n = self.evidence.n_items
+        if self.settings.n_runs is None and n > _DENSE_ITEMS and kind in ("losses", "average"):
+            return []
+        if not isinstance(kind, str):
+            if not hasattr(kind, "candidates"):
+                labels = validate.labels("starts", kind, n_items=n)
+                return [("labels", canonical(labels))]
+            found = starting.from_search(kind, self.loss, self.evidence, rng, wanted)
+            return [(type(kind).__name__, labels) for labels in found]
+        if kind == "sequential":
+            return [(kind, None)] * wanted
+        made = self._made(kind, wanted, rng)
+        return [(kind, labels) for labels in made]
+
+    def _made(self, kind: str, wanted: int, rng: np.random.Generator) -> list[Labels]:
+        n = self.evidence.n_items
+        if kind == "random":
+            return [starting.random_labels(n, self.limit, rng) for _ in range(wanted)]
+        if kind == "draws":
+            return starting.from_draws(self.loss, self.evidence, wanted)
+        if kind == "losses":
+            return starting.from_losses(self.loss, self.evidence, rng, self.clock)
+        if kind == "one":
+            return [np.zeros(n, dtype=np.int64)]
+        if kind == "singletons":
+            return [np.arange(n)]
+        return starting.from_linkage(self.loss, self.evidence, kind, wanted)
+
+
+def _start(run: Run, shared: Problem, labels: Labels | None) -> None:
+    if labels is None:
+        run.grow()
+    else:
+        labels = canonical(shared.compress(labels))
+        labels[labels >= run.limit] = run.limit - 1
+        run.state.load(labels)
+    run.keep()
+
+
+def _end(run: Run, shared: Problem, name: str) -> Found:
+    """Recompute the totals, which must agree with those that were kept."""
+    kept = run.state.value
+    run.state.refresh()
+    value = run.state.value
+    if abs(kept - value) > 1e-8 * max(1.0, abs(value)):
+        raise AssertionError(f"running total {kept!r} is not the recomputed {value!r}")
+    return Found(value, canonical(shared.expand(run.state.labels)), name)

@@ -1,0 +1,59 @@
+"""Which family a loss is searched in, on how much of the evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from partita.draws import Draws
+from partita.errors import InvalidTypeError
+from partita.losses import RatioLoss, name_of
+from partita.search._greedy_draws import DrawsProblem
+from partita.search._greedy_similarity import SimilarityProblem
+
+if TYPE_CHECKING:
+    from partita.evidence import Evidence
+    from partita.losses import Loss
+
+    Problem: TypeAlias = DrawsProblem | SimilarityProblem
+
+_DENSE_ITEMS = 5_000  # beyond this many, Binder's loss goes through the draws, if there are any
+
+
+def check(loss: Loss) -> RatioLoss:
+    """Return the loss if the compiled moves can score it, or say what to use instead."""
+    if not isinstance(loss, RatioLoss):
+        raise InvalidTypeError(
+            "`loss` must be a RatioLoss for a greedy search, which changes a partition an item at "
+            f"a time; got {name_of(loss)!r}. Subclass partita.losses.RatioLoss, or use a search "
+            "that only scores whole partitions, such as 'draws' or 'average'."
+        )
+    return loss
+
+
+def on_draws(loss: RatioLoss, evidence: Evidence) -> bool:
+    """Whether the search keeps counts against the draws rather than sums of the similarity."""
+    if loss.needs == "either":
+        return evidence.has_draws and not evidence.has_dense and evidence.n_items > _DENSE_ITEMS
+    return loss.needs == "draws"
+
+
+def problem(
+    loss: RatioLoss, evidence: Evidence, *, max_draws: int | None = None, merge: bool = True
+) -> Problem:
+    """Return the problem that the runs share, on at most ``max_draws`` draws."""
+    if not on_draws(loss, evidence):
+        return SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
+    draws = evidence.distinct
+    if max_draws is not None and draws.n_draws > max_draws:
+        draws = resampled(draws, max_draws)
+    return DrawsProblem(draws, loss, merge=merge)
+
+
+def resampled(draws: Draws, size: int) -> Draws:
+    """Return ``size`` draws evenly spaced in cumulated weight, as distinct weighted ones."""
+    edges = np.cumsum(draws.probabilities)
+    at = np.searchsorted(edges, (np.arange(size) + 0.5) / size * edges[-1])
+    picked, weights = np.unique(np.minimum(at, draws.n_draws - 1), return_counts=True)
+    return Draws(draws.labels[picked], weights=weights.astype(np.float64))

@@ -1,0 +1,196 @@
+"""The moves of one greedy run, on either kind of state."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.search._greedy_draws import DrawsState
+    from partita.search._greedy_similarity import SimilarityState
+
+    State: TypeAlias = DrawsState | SimilarityState
+
+_MAX_SWEEPS = 100
+_FEW = 32  # items up to which runs can afford to be more thorough
+_RELAXED = 6  # slopes tried to straighten a bent loss
+_LOOK = 20_000_000  # table entries read between looks at the clock
+MOVES = ("sweep", "merge", "rebuild", "split")
+
+
+class Clock:
+    """When to stop: at a deadline, or when told to."""
+
+    def __init__(self, time_limit: float | None = None) -> None:
+        self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        self.was_stopped = False
+
+    def stop(self) -> None:
+        """Make every run that looks at this clock end."""
+        self.was_stopped = True
+
+    def is_up(self) -> bool:
+        """Whether the time is over."""
+        return self.was_stopped or time.monotonic() >= self.deadline
+
+
+@dataclass
+class Run:
+    """One run: a state, its random numbers, its limits.
+
+    ``best`` is the last partition that was kept, for when the run is cut short.
+    """
+
+    state: State
+    rng: np.random.Generator
+    limit: int
+    clock: Clock
+    best: NDArray[np.int64] | None = None
+    sweeps: bool = True
+
+    def go(self, moves: Sequence[str], patience: float) -> None:
+        """From a partition, make the moves named until none helps or the time is up."""
+        self.sweeps = "sweep" in moves
+        if self.sweeps and self.state.is_rough:
+            self.relax(1.0)
+        self.settle()
+        if "merge" in moves and self.merge():
+            self.settle()
+        self.keep()
+        shakes = [move for move in ("rebuild", "split") if move in moves]
+        if shakes:
+            self.shake(patience, shakes)
+        if not self.sweeps and "merge" in moves:
+            self.merge()
+        self.keep()
+
+    def keep(self) -> None:
+        """Remember the present partition."""
+        self.best = self.state.labels.copy()
+
+    def settle(self, items: NDArray[np.int64] | None = None, max_sweeps: int = _MAX_SWEEPS) -> None:
+        """Sweep over the items, all if None, until none of them moves."""
+        state = self.state
+        if not self.sweeps:
+            return
+        items = np.arange(state.labels.size) if items is None else items
+        state.quiet[0] = 0
+        for _ in range(max_sweeps):
+            if state.quiet[0] >= items.size or self.clock.is_up():
+                return
+            for part in np.array_split(self.rng.permutation(items), 1 + state.sweep_cost // _LOOK):
+                if self.clock.is_up():
+                    return
+                state.sweep(part, self.limit)
+
+    def relax(self, factor: float) -> bool:
+        """Follow the loss straightened in e, its slope drawn towards the true one; keep the best.
+
+        Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
+        though two would; with a fixed slope there is no bend to stick at.
+        """
+        state: Any = self.state
+        before, saved = state.value, state.save()
+        items, slope = np.arange(state.labels.size), factor * state.slope_here()
+        least, best = before, saved[0]
+        for _ in range(_RELAXED):
+            for _ in range(_MAX_SWEEPS):
+                if self.clock.is_up() or not state.sweep_straight(
+                    self.rng.permutation(items), slope, self.limit
+                ):
+                    break
+            slope = (slope + state.slope_here()) / 2
+            if state.value < least:
+                least, best = state.value, state.labels.copy()
+        changed = np.flatnonzero(state.labels != best)
+        state.move(changed, best[changed])
+        self.settle()
+        if state.value < before - 1e-11 * max(1.0, abs(before)):
+            self.keep()
+            return True
+        state.restore(saved)
+        return False
+
+    def grow(self) -> None:
+        """Allocate every item in random order, from nothing."""
+        state = self.state
+        state.load(np.full(state.labels.size, -1))
+        state.allocate(self.rng.permutation(state.labels.size), self.limit)
+
+    def rebuild(self, columns: list[int], seeds: NDArray[np.int64] | None = None) -> bool:
+        """Empty clusters and allocate their items anew; keep it if that is better.
+
+        ``seeds`` are items to put into clusters of their own first, which makes it a split.
+        """
+        state, before, saved = self.state, self.state.value, self.state.save()
+        items = self.rng.permutation(np.flatnonzero(np.isin(state.labels, columns)))
+        state.move(items, np.full(items.size, -1))
+        rest = items
+        if seeds is not None:
+            state.move(seeds, np.flatnonzero(state.sizes == 0)[: seeds.size])
+            rest = items[~np.isin(items, seeds)]
+        state.allocate(rest, self.limit)
+        if (state.labels != saved[0]).any():
+            self.settle(items, 3)
+            if state.value < before - 1e-11 * max(1.0, abs(before)):
+                self.settle()
+                self.keep()
+                return True
+        state.restore(saved)
+        return False
+
+    def merge(self) -> bool:
+        """Merge the pair of clusters that gains most, again and again; return whether any did."""
+        state, any_merged = self.state, False
+        while state.n_clusters > 1 and not self.clock.is_up():
+            pairs, values = state.merge_values()
+            best = int(np.argmin(values))
+            if values[best] >= state.value - 1e-11 * max(1.0, abs(state.value)):
+                return any_merged
+            a, b = pairs[best]
+            items = np.flatnonzero(state.labels == a)
+            state.move(items, np.full(items.size, b))
+            any_merged = True
+        return any_merged
+
+    def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
+        """Rebuild or split clusters until ``patience`` times K attempts in a row failed.
+
+        Where there are many items a cluster of one is left alone: its item is where it is best.
+        """
+        state, failed = self.state, 0
+        patience *= 2 if state.labels.size <= _FEW else 1
+        while True:
+            if self.sweeps and state.is_rough and self.relax(float(self.rng.uniform(0.7, 1.4))):
+                failed = 0
+            columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
+            if columns.size == 0:
+                return
+            for column in columns:
+                if failed >= patience * columns.size or self.clock.is_up():
+                    return
+                if state.sizes[column] > self._trivial:
+                    kind = kinds[int(self.rng.integers(len(kinds)))]
+                    failed = 0 if self._shake_one(int(column), kind) else failed + 1
+
+    @property
+    def _trivial(self) -> int:
+        """The size of clusters not worth rebuilding."""
+        return 0 if self.state.labels.size <= _FEW else 1
+
+    def _shake_one(self, column: int, kind: str) -> bool:
+        state = self.state
+        items = np.flatnonzero(state.labels == column)
+        room = min(self.limit - state.n_clusters, int(np.count_nonzero(state.sizes == 0)) - 1)
+        if kind == "rebuild" or items.size < 2 or room < 1:
+            columns = [column]
+            if self.rng.random() < (0.5 if state.labels.size <= _FEW else 0.2):
+                columns.append(int(self.rng.choice(np.flatnonzero(state.sizes))))
+            return self.rebuild(columns)
+        return self.rebuild([column], seeds=self.rng.choice(items, 2, replace=False))

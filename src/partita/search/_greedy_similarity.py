@@ -1,0 +1,219 @@
+"""A partition under a loss on the similarity, with what is needed to change it."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import kernels
+from partita.losses import RatioLoss
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.similarity import Similarity
+    from partita.typing import IntArray
+
+_CALL = 20_000_000
+
+
+def _compiled() -> Any:
+    """The compiled moves; they know arrays, not types."""
+    return kernels.greedy_similarity
+
+
+class SimilarityProblem:
+    """What all runs on the same similarity share: the matrix, t, and the shape of h = cell(x)/x.
+
+    Parameters
+    ----------
+    similarity : Similarity
+    loss : RatioLoss
+    """
+
+    def __init__(self, similarity: Similarity, loss: RatioLoss, *, n_jobs: int = 1) -> None:
+        matrix = np.ascontiguousarray(similarity.to_dense(n_jobs=n_jobs), dtype=np.float64).view()
+        matrix.setflags(write=False)
+        self.matrix, self.loss = matrix, loss
+        self.n = self.n_items = similarity.n_items
+        self.cell = loss.table(self.n)
+        self.shape, self.grid = _shape(loss, self.n)
+        self.t = float((loss.cell(similarity.row_sums) / similarity.row_sums).sum())
+        self.num = np.array(astuple(loss.numerator), dtype=np.float64)
+        self.den = np.array(astuple(loss.denominator), dtype=np.float64)
+        self.alpha = -float(self.num[2])
+        ratio = self.t / float(self.cell[-1]) if self.cell[-1] else 0.0
+        self.slope = float(self.num[1] + 0.5 * self.num[4] + self.num[5] * ratio)
+
+    def state(self) -> SimilarityState:
+        """Return a fresh state, every item in no cluster."""
+        return SimilarityState(self)
+
+    def compress(self, labels: IntArray) -> NDArray[np.int64]:
+        """The labels, as they are: items are not merged here."""
+        return np.array(labels, dtype=np.int64)
+
+    expand = compress
+
+
+def _shape(loss: RatioLoss, n: int) -> tuple[int, NDArray[np.float64]]:
+    """Find out whether h(x) = cell(x)/x is affine, a logarithm, or needs a grid."""
+    kinds = _compiled()
+    x = np.linspace(1.0, max(n, 2), 257)
+    y = np.asarray(loss.cell(x), dtype=np.float64) / x
+    for shape, base in ((kinds.AFFINE, x), (kinds.LOG, np.log2(x))):
+        rise = (y[-1] - y[0]) / (base[-1] - base[0])
+        start = y[0] - rise * base[0]
+        if np.allclose(start + rise * base, y, rtol=1e-12, atol=1e-12 * np.abs(y).max()):
+            return shape, np.array([[start], [rise]])
+    points = 1 + np.arange(-2, kinds.GRID * max(n - 1, 1) + 4) / kinds.GRID
+    values = np.asarray(loss.cell(points), dtype=np.float64) / points
+    slopes = (8 * (values[3:-1] - values[1:-3]) - (values[4:] - values[:-4])) / 12
+    return kinds.ANY, np.stack([values[2:-2], slopes])
+
+
+class SimilarityState:
+    """One run's partition under a loss on the similarity."""
+
+    def __init__(self, problem: SimilarityProblem) -> None:
+        self.problem = problem
+        self.labels = np.full(problem.n, -1, dtype=np.int64)
+        self.own, self.totals = np.ones(problem.n), np.zeros(2)
+        self.quiet = np.zeros(1, dtype=np.int64)
+        self._linear = problem.alpha, problem.slope
+        self.sizes, self.sums = np.zeros(0, dtype=np.int64), np.zeros((0, problem.n))
+        self._grow(7)
+
+    def _grow(self, n_columns: int) -> None:
+        """Make room for ``n_columns`` clusters and one more."""
+        width = n_columns + 1 + n_columns // 2
+        sizes, sums = np.zeros(width, dtype=np.int64), np.zeros((width, self.problem.n))
+        sizes[: self.sizes.size], sums[: self.sizes.size] = self.sizes, self.sums
+        self.sizes, self.sums = sizes, sums
+        self._gains, self._logs = np.zeros(width), np.zeros(width)
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters."""
+        return int(np.count_nonzero(self.sizes))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every item is in a cluster."""
+        return bool(self.labels.min() >= 0)
+
+    @property
+    def value(self) -> float:
+        """The expected loss, from the running totals."""
+        return self._loss(float(self.totals[0]), float(self.totals[1]))
+
+    def _loss(self, e: float, j: float) -> float:
+        p = self.problem
+        return float(_compiled().loss(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n)))
+
+    def load(self, labels: IntArray) -> None:
+        """Start from labels 0 .. K - 1; -1 is in no cluster."""
+        self.labels[:] = labels
+        n_clusters = int(labels.max()) + 1
+        if n_clusters >= self.sizes.size:
+            self._grow(n_clusters)
+        _compiled().load(self.problem.matrix, self.labels, self.sums, self.own, self.sizes)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Recompute the totals from the sums."""
+        p = self.problem
+        self.totals[0] = p.cell[self.sizes].sum()
+        self.totals[1] = _compiled().joint(self.labels, self.own, p.shape, p.grid)
+
+    @property
+    def sweep_cost(self) -> int:
+        """Entries that a sweep over all items reads."""
+        return self.problem.n * (self.problem.n + self.sizes.size)
+
+    def _items(self, items: IntArray) -> list[IntArray]:
+        """The items in runs that a compiled call finishes quickly."""
+        size = max(1, _CALL // (4 * self.problem.n + self.sizes.size))
+        return [items[i : i + size] for i in range(0, items.size, size)]
+
+    def _tables(self) -> tuple[Any, ...]:
+        p = self.problem
+        return (
+            p.matrix, self.labels, self.sums, self.own, self.sizes, p.cell, p.shape, p.grid,
+        )  # fmt: skip
+
+    def allocate(self, items: IntArray, limit: int) -> None:
+        """Put items that are in no cluster into the best, one after another."""
+        p = self.problem
+        alpha, slope = (p.alpha, p.slope) if 2 * items.size > p.n else self._linear
+        for part in self._items(items):
+            done = 0
+            while done < part.size:
+                done = _compiled().allocate(
+                    part, done, *self._tables(), alpha, slope, limit, self.totals, self._gains,
+                    self._logs,
+                )  # fmt: skip
+                if done < part.size:
+                    self._grow(self.sizes.size)
+        self.refresh()
+
+    is_rough = False
+
+    def _slopes(self) -> tuple[float, float]:
+        """-∂/∂j and ∂/∂e of the loss here, by differences."""
+        e, j = self.totals
+        at, de, dj = self._loss(e, j), 1e-6 * max(abs(e), 1.0), 1e-6 * max(abs(j), 1.0)
+        return -(self._loss(e, j + dj) - at) / dj, (self._loss(e + de, j) - at) / de
+
+    def sweep(self, items: IntArray, limit: int) -> int:
+        """Reassign each item to its best cluster; return how many moved."""
+        p = self.problem
+        moves = 0
+        for part in self._items(items):
+            done = 0
+            while done < part.size:
+                done, moved = _compiled().sweep(
+                    part, done, *self._tables(), p.t, p.num, p.den, limit, self.totals,
+                    self._gains, self._logs, self.quiet,
+                )  # fmt: skip
+                moves += moved
+                if done < part.size:
+                    self._grow(self.sizes.size)
+        return moves
+
+    def move(self, items: IntArray, targets: IntArray) -> None:
+        """Move items to clusters, -1 for none."""
+        if targets.size and int(targets.max()) >= self.sizes.size:
+            self._grow(int(targets.max()))
+        p = self.problem
+        if self.is_complete and p.den[[1, 2, 4, 5]].any():
+            self._linear = self._slopes()
+        _compiled().move(items, targets, p.matrix, self.labels, self.sums, self.own, self.sizes)
+        if self.is_complete:
+            self.refresh()
+
+    def save(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What :meth:`restore` needs to come back here."""
+        return self.labels.copy(), self.totals.copy()
+
+    def restore(self, saved: tuple[NDArray[np.int64], NDArray[np.float64]]) -> None:
+        """Go back to where :meth:`save` was called."""
+        changed = np.flatnonzero(self.labels != saved[0])
+        self.move(changed, saved[0][changed])
+
+    def merge_values(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The loss after merging each pair of clusters: (pairs, 2) columns and their values."""
+        p = self.problem
+        gains = np.empty((self.sizes.size, self.sizes.size))
+        _compiled().merged(self.labels, self.sums, self.own, self.sizes, p.shape, p.grid, gains)
+        active = np.flatnonzero(self.sizes)
+        a, b = np.tril_indices(active.size, -1)
+        pairs = np.stack([active[a], active[b]], axis=1)
+        s, u = self.sizes[pairs[:, 0]], self.sizes[pairs[:, 1]]
+        e = self.totals[0] + p.cell[s + u] - p.cell[s] - p.cell[u]
+        j = self.totals[1] + gains[pairs[:, 0], pairs[:, 1]]
+        values = np.empty(len(pairs))
+        _compiled().losses(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n), values)
+        return pairs, values

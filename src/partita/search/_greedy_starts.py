@@ -1,0 +1,89 @@
+"""Where greedy runs start: each kind of start is a function from evidence to partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from partita import losses
+from partita.losses import PEAR, Binder, RatioLoss, VILowerBound
+from partita.partitions import canonical
+from partita.search._greedy_problem import resampled
+from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_similarity import SimilarityProblem
+from partita.search._hierarchy import dendrogram
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.evidence import Evidence
+
+    Labels: TypeAlias = NDArray[np.int64]
+
+KINDS = ("sequential", "random", "draws", "average", "complete", "losses", "one", "singletons")
+_SCORED = 100  # draws scored against as many to find the best
+
+
+def from_draws(loss: RatioLoss, evidence: Evidence, n: int) -> list[Labels]:
+    """Return the ``n`` best of some draws, scored against some draws."""
+    if not evidence.has_draws:
+        return []
+    from partita.evidence import Evidence as Some
+
+    some = resampled(evidence.distinct, _SCORED)
+    part = Some(draws=some) if loss.needs == "draws" else evidence
+    values = losses.expected(loss, some.labels, part)
+    return [canonical(some.labels[m]) for m in np.argsort(values, kind="stable")[:n]]
+
+
+def from_linkage(loss: RatioLoss, evidence: Evidence, method: str, n: int) -> list[Labels]:
+    """Return the ``n`` best cuts of a dendrogram."""
+    from partita.evidence import Evidence as Some
+
+    tree = dendrogram(evidence, method)
+    part = evidence
+    if loss.needs == "draws" and evidence.distinct.n_draws > _SCORED:
+        part = Some(draws=resampled(evidence.distinct, _SCORED))
+    values = loss.expected_along(tree, part)
+    return [canonical(tree.cut(int(k) + 1)) for k in np.argsort(values, kind="stable")[:n]]
+
+
+def from_losses(
+    loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, clock: Clock
+) -> list[Labels]:
+    """Return optima of the losses that are cheap to minimise: those on the similarity."""
+    found = []
+    for cheap in (Binder(), VILowerBound(), PEAR()):
+        if cheap == loss or (cheap == VILowerBound() and evidence.n_items > 3_000):
+            continue
+        shared = SimilarityProblem(evidence.similarity, cheap, n_jobs=evidence.n_jobs)
+        run = Run(shared.state(), rng, evidence.n_items, clock)
+        run.grow()
+        run.settle()
+        run.merge()
+        run.settle()
+        found.append(canonical(run.state.labels))
+    return found
+
+
+def from_search(
+    search: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n: int
+) -> list[Labels]:
+    """Return the ``n`` best candidates of another search."""
+    offered = list(search.candidates(evidence, loss, rng=rng, n_jobs=1))
+    if not offered:
+        return []
+    values = np.array([np.nan if c.expected_loss is None else c.expected_loss for c in offered])
+    unknown = np.flatnonzero(np.isnan(values))
+    if unknown.size:
+        partitions = np.stack([offered[i].labels for i in unknown])
+        values[unknown] = losses.expected(loss, partitions, evidence)
+    best = np.argsort(values, kind="stable")[:n]
+    return [canonical(offered[i].labels) for i in best]
+
+
+def random_labels(n_items: int, limit: int, rng: np.random.Generator) -> Labels:
+    """Return a random partition into a random number of clusters."""
+    most = max(1, min(limit, int(np.ceil(2 * np.sqrt(n_items)))))
+    return canonical(rng.integers(0, rng.integers(1, most + 1), n_items))

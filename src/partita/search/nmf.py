@@ -1,0 +1,107 @@
+"""Partitions read off non-negative factorisations of π̂: the paper's method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import nmf, validate
+from partita.distributed import progress
+from partita.errors import InvalidValueError
+from partita.partitions import smallest_dtype
+from partita.search._common import Candidate
+
+if TYPE_CHECKING:
+    from partita.evidence import Evidence
+    from partita.losses import Loss
+    from partita.nmf import Factorization
+
+
+@dataclass(frozen=True)
+class NMF:
+    """Factorise π̂ at several ranks and offer the hard partition of each (paper, Section 4).
+
+    For each rank the restart of least objective is kept, and the loss then chooses among the
+    ranks. The scale of H is a choice that changes the partition (see :func:`partita.factorize`),
+    so each reading is offered and the loss chooses among those too; ``info["reading"]`` says
+    which won. Ranks beyond the number of items are left out.
+
+    Parameters
+    ----------
+    model : {"ls", "kl", "ns", "offset", "symmetric"}
+    ranks : sequence of int
+        The ranks to try; 2 to 12 by default, as in the paper.
+    n_init : int
+        Restarts at each rank.
+    solver : {"fast", "mu"}
+    normalize : str or sequence of str
+        The readings to offer: any of "balance", "columns", "as-is".
+
+    References
+    ----------
+    Wang & Porter, the paper that partita implements; Brunet et al. (2004), PNAS 101.
+    """
+
+    model: str = "kl"
+    ranks: Sequence[int] = field(default_factory=lambda: range(2, 13))
+    n_init: int = 10
+    solver: str = "fast"
+    normalize: str | tuple[str, ...] = nmf.READINGS
+
+    def __post_init__(self) -> None:
+        validate.lookup("model", self.model, nmf.NAMES)
+        validate.integer("n_init", self.n_init, least=1)
+        validate.choice("solver", self.solver, nmf.SOLVERS)
+        readings = (self.normalize,) if isinstance(self.normalize, str) else self.normalize
+        for one in readings:
+            validate.choice("normalize", one, nmf.READINGS)
+        ranks = [validate.integer("ranks", k, least=1) for k in self.ranks]
+        if not ranks or not readings:
+            raise InvalidValueError("`ranks` and `normalize` must name at least one each.")
+        object.__setattr__(self, "ranks", tuple(sorted(set(ranks))))
+        object.__setattr__(self, "normalize", tuple(readings))
+
+    def candidates(
+        self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
+    ) -> Iterator[Candidate]:
+        """Yield, rank by rank, one partition for each reading of the best restart."""
+        n = evidence.n_items
+        ranks = [k for k in self.ranks if k <= n] or [n]
+        with progress(len(ranks) * self.n_init, f"nmf-{self.model}") as bar:
+            found = nmf.factorize_ranks(
+                evidence.similarity,
+                model=self.model,
+                ranks=ranks,
+                n_init=self.n_init,
+                solver=self.solver,
+                seed=validate.seed(rng),
+                n_jobs=n_jobs,
+            )
+            for fit in found:
+                bar.advance(self.n_init, f"rank {fit.rank}")
+                yield from self._read(fit)
+
+    def _read(self, fit: Factorization) -> Iterator[Candidate]:
+        for how in self.normalize:
+            reading = fit.read(how)
+            yield Candidate(
+                reading.labels, memberships=reading.memberships, info=_about(fit, how, reading)
+            )
+
+
+def _about(fit: Factorization, how: str, reading: nmf.Reading) -> dict[str, Any]:
+    restarts = fit.read_restarts(how)
+    return {
+        "rank": fit.rank,
+        "model": fit.model,
+        "reading": how,
+        "objective": fit.objective,
+        "n_iter": fit.n_iter,
+        "converged": fit.converged,
+        "undecided": int(reading.undecided.sum()),
+        "restart_labels": restarts.astype(smallest_dtype(fit.rank)),
+        "restart_objectives": fit.restart_objectives,
+    }

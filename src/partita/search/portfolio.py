@@ -1,0 +1,53 @@
+"""What is tried when nothing is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from partita.losses import RatioLoss
+from partita.search._common import Candidate, Search
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from partita.evidence import Evidence
+    from partita.losses import Loss
+
+_TINY = 8
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """Take one search for a few items, one for losses it can change items under, else others.
+
+    Parameters
+    ----------
+    tiny : Search
+        For up to eight items.
+    direct : Search
+        For every :class:`~partita.losses.RatioLoss`.
+    otherwise : tuple of Search
+        For losses that can only be scored on whole partitions; the first works on draws alone.
+    """
+
+    tiny: Search
+    direct: Search
+    otherwise: tuple[Search, ...]
+
+    def candidates(
+        self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
+    ) -> Iterator[Candidate]:
+        """Yield what the searches that fit supply."""
+        parts: tuple[Search, ...] = (self.direct,)
+        if evidence.n_items <= _TINY:
+            parts = (self.tiny,)
+        elif not isinstance(loss, RatioLoss):
+            parts = tuple(
+                part
+                for part in self.otherwise
+                if evidence.has_draws or getattr(part, "needs", "either") != "draws"
+            )
+        for part in parts:
+            yield from part.candidates(evidence, loss, rng=rng, n_jobs=n_jobs)

@@ -1,0 +1,277 @@
+"""The greedy search: totals that are kept up to date, minima that enumeration confirms, limits."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import partita as pt
+from partita import losses
+from partita.evidence import Evidence
+from partita.partitions import canonical, enumerate_partitions
+from partita.search import Greedy, Linkage, polish
+from partita.search._greedy_draws import DrawsProblem
+from partita.search._greedy_problem import problem
+from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_similarity import SimilarityProblem
+
+NAMED = {name: loss for name, loss in losses.NAMES.items() if isinstance(loss, losses.RatioLoss)}
+
+
+@dataclass(frozen=True)
+class Root(losses.RatioLoss):
+    """A loss of a user's own: x to the power 3/2, on draws."""
+
+    needs = "draws"
+
+    def cell(self, x):
+        return np.asarray(x, dtype=float) ** 1.5
+
+    @property
+    def numerator(self):
+        return losses.Combination(t=1, e=1, j=-2)
+
+    @property
+    def denominator(self):
+        return losses.Combination(w=1)
+
+
+@dataclass(frozen=True)
+class RootOnPairs(Root):
+    """The same on the similarity, where h is neither affine nor a logarithm."""
+
+    needs = "similarity"
+
+
+ALL = [*NAMED.values(), losses.Binder(0.6), losses.VI(1.4), Root(), RootOnPairs()]
+
+
+def problems(loss, evidence):
+    """Every way in which the loss can be searched."""
+    if loss.needs != "draws":
+        yield SimilarityProblem(evidence.similarity, loss)
+    if loss.needs != "similarity":
+        yield DrawsProblem(evidence.distinct, loss)
+        yield DrawsProblem(evidence.distinct, loss, merge=False)
+
+
+def value_of(state, loss, evidence):
+    labels = state.problem.expand(state.labels)
+    return losses.expected(loss, labels[None, :], evidence)[0]
+
+
+@st.composite
+def weighted_draws(draw, most_items=14):
+    n, m = draw(st.integers(1, most_items)), draw(st.integers(1, 8))
+    rows = st.lists(st.integers(0, 4), min_size=n, max_size=n)
+    labels = draw(st.lists(rows, min_size=m, max_size=m))
+    weights = draw(st.lists(st.floats(0.1, 5), min_size=m, max_size=m))
+    return pt.Draws(labels, weights=weights)
+
+
+@pytest.mark.parametrize("loss", ALL, ids=repr)
+@given(draws=weighted_draws(), seed=st.integers(0, 99), steps=st.lists(st.integers(0, 4)))
+def test_running_totals_equal_recomputed_ones_after_any_moves(loss, draws, seed, steps):
+    evidence = Evidence(draws=draws)
+    for shared in problems(loss, evidence):
+        state, rng = shared.state(), np.random.default_rng(seed)
+        run = Run(state, rng, draws.n_items, Clock())
+        run.grow()
+        for step in steps:
+            if step == 0:
+                state.sweep(rng.permutation(shared.n), draws.n_items)
+            elif step == 1:
+                run.rebuild([int(rng.choice(np.flatnonzero(state.sizes)))])
+            elif step == 2:
+                items = rng.permutation(shared.n)[: rng.integers(1, shared.n + 1)]
+                state.move(items, rng.choice(np.flatnonzero(state.sizes), items.size))
+            elif step == 3:
+                run.merge()
+            else:
+                saved = state.save()
+                run.shake(0.5, ["split"])
+                state.restore(saved)
+        assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+        kept = state.value
+        state.refresh()
+        assert_allclose(state.value, kept, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ALL, ids=repr)
+def test_merging_costs_what_was_foretold(loss):
+    evidence = Evidence(draws=pt.datasets.simulate_draws(15, 12, n_clusters=4, noise=0.4, rng=2))
+    for shared in problems(loss, evidence):
+        state = shared.state()
+        Run(state, np.random.default_rng(0), 15, Clock()).grow()
+        pairs, values = state.merge_values()
+        for (a, b), value in zip(pairs.tolist(), values, strict=True):
+            labels = shared.expand(state.labels)
+            labels[labels == a] = b
+            assert_allclose(value, losses.expected(loss, labels[None, :], evidence)[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+@pytest.mark.parametrize("n_posteriors", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_sixteen_runs_find_the_enumerated_minimum(name, n_posteriors):
+    rng = np.random.default_rng(n_posteriors)
+    search = Greedy(n_runs=16, starts=("sequential", "draws", "random", "average", "one"))
+    for _ in range(n_posteriors):
+        n, m = int(rng.integers(2, 9)), int(rng.integers(1, 30))
+        draws = pt.Draws(rng.integers(0, rng.integers(1, n + 1), (m, n)))
+        found = pt.estimate(draws, loss=name, search=search, rng=0).expected_loss
+        least = pt.expected_loss(enumerate_partitions(n), draws, loss=name).min()
+        assert_allclose(found, least, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_no_reference_partition_is_better(name, draws, reference):
+    rivals = [entry["labels"] for entry in reference["estimates"].values()]
+    least = pt.expected_loss(np.array(rivals), draws, loss=name).min()
+    assert pt.estimate(draws, loss=name, rng=0).expected_loss <= least + 1e-12
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_nothing_that_other_searches_find_is_better(name):
+    draws = pt.datasets.simulate_draws(90, 200, n_clusters=6, noise=0.35, rng=4)
+    best = pt.estimate(draws, loss=name, rng=0).expected_loss
+    for other in ("draws", "average", "complete", "spectral"):
+        assert best <= pt.estimate(draws, loss=name, search=other, rng=0).expected_loss + 1e-12
+
+
+@pytest.mark.parametrize("loss", [Root(), RootOnPairs()], ids=repr)
+def test_a_loss_from_a_users_own_file_is_searched(loss):
+    draws = pt.datasets.simulate_draws(7, 20, n_clusters=3, noise=0.4, rng=0)
+    best = pt.estimate(draws, loss=loss, search=Greedy(n_runs=8), rng=0)
+    least = pt.expected_loss(enumerate_partitions(7), draws, loss=loss).min()
+    assert_allclose(best.expected_loss, least, atol=1e-9)
+
+
+def test_items_with_the_same_columns_are_one_weighted_item():
+    few = pt.datasets.simulate_draws(12, 40, n_clusters=3, noise=0.4, rng=1)
+    many = pt.Draws(np.repeat(few.labels, 3, axis=1))
+    shared = DrawsProblem(many.unique(), losses.VI())
+    assert shared.n <= 12
+    assert shared.weight.sum() == 36
+    one = pt.estimate(many, loss="vi", rng=0)
+    assert_allclose(one.expected_loss, pt.expected_loss(one.labels, many, loss="vi"), atol=1e-12)
+    assert (np.ptp(canonical(one.labels).reshape(12, 3), axis=1) == 0).all()
+
+
+@pytest.mark.parametrize("name", ["vi", "nid", "binder", "vi-lower-bound"])
+def test_no_more_clusters_than_asked_for(name):
+    draws = pt.datasets.simulate_draws(60, 100, n_clusters=8, noise=0.1, rng=0)
+    best = pt.estimate(draws, loss=name, search=Greedy(n_runs=6, max_clusters=3), rng=0)
+    assert best.n_clusters <= 3
+
+
+def test_starts_may_be_searches_and_labels(draws):
+    start = np.arange(60) % 4
+    search = Greedy(n_runs=3, starts=(Linkage("average"), start, "one"))
+    assert pt.estimate(draws, search=search, rng=0).info["start"] in ("Linkage", "labels", "one")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"n_runs": 0}, "n_runs"),
+        ({"starts": ()}, "starts"),
+        ({"starts": ("nowhere",)}, "starts"),
+        ({"starts": (3,)}, "starts"),
+        ({"moves": ("jump",)}, "moves"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"patience": -1}, "patience"),
+    ],
+)
+def test_settings_are_checked(wrong, says):
+    with pytest.raises(pt.errors.PartitaError, match=says):
+        Greedy(**wrong)
+
+
+def test_a_search_on_few_draws_is_polished_on_all():
+    draws = pt.datasets.simulate_draws(50, 2000, n_clusters=4, noise=0.3, rng=3)
+    few = pt.estimate(draws, loss="vi", search=Greedy(n_runs=2, max_draws=100), rng=0)
+    assert_allclose(few.expected_loss, pt.expected_loss(few.labels, draws, loss="vi"), atol=1e-12)
+    polished = polish(few.labels, Evidence(draws=draws), losses.VI(), rng=np.random.default_rng(0))
+    assert pt.expected_loss(polished, draws, loss="vi") <= few.expected_loss + 1e-12
+
+
+def test_polish_never_makes_worse(draws):
+    evidence = Evidence(draws=draws)
+    for k in (1, 5, 20):
+        start = np.arange(60) * k // 60
+        better = polish(start, evidence, losses.NID(), rng=np.random.default_rng(k))
+        before, after = pt.expected_loss([start, better], draws, loss="nid")
+        assert after <= before
+
+
+def test_a_time_limit_still_gives_an_answer():
+    draws = pt.datasets.simulate_draws(300, 400, n_clusters=10, noise=0.5, rng=0)
+    search = Greedy(n_runs=10_000, starts=("sequential",), time_limit=0.5)
+    pt.estimate(draws, loss="nid", search=Greedy(n_runs=1, starts=("sequential",)), rng=0)
+    start = time.monotonic()
+    best = pt.estimate(draws, loss="nid", search=search, rng=0)
+    assert best.n_clusters >= 1
+    assert time.monotonic() - start < 60
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_returns_the_best_so_far_with_a_warning(monkeypatch, n_jobs):
+    draws = pt.datasets.simulate_draws(40, 50, n_clusters=3, rng=0)
+    shake, calls = Run.shake, []
+
+    def interrupted(self, *args, **kwargs):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        shake(self, *args, **kwargs)
+
+    monkeypatch.setattr(Run, "shake", interrupted)
+    with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
+        best = pt.estimate(draws, search=Greedy(n_runs=30), rng=0, n_jobs=n_jobs)
+    assert_allclose(best.expected_loss, pt.expected_loss(best.labels, draws), atol=1e-12)
+
+
+def test_an_interrupt_elsewhere_keeps_what_was_scored():
+    class Slow:
+        def candidates(self, evidence, loss, *, rng, n_jobs):
+            yield pt.search.Candidate(np.array([0, 0, 1]), expected_loss=0.5)
+            raise KeyboardInterrupt
+
+    with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
+        best = pt.estimate([[0, 0, 1], [0, 1, 1]], search=Slow())
+    assert best.labels.tolist() == [0, 0, 1]
+
+
+def test_many_items_search_binder_through_the_draws(monkeypatch):
+    draws = pt.datasets.simulate_draws(80, 60, n_clusters=4, noise=0.2, rng=0)
+    dense = pt.estimate(draws, loss="binder", rng=0).expected_loss
+    monkeypatch.setattr("partita.search._greedy_problem._DENSE_ITEMS", 10)
+    assert isinstance(problem(losses.Binder(), Evidence(draws=draws)), DrawsProblem)
+    search = Greedy(n_runs=8, starts=("sequential", "draws"))
+    through = pt.estimate(draws, loss="binder", search=search, rng=0).expected_loss
+    assert_allclose(through, dense, rtol=2e-3)
+
+
+@pytest.mark.parametrize(("loss", "k"), [("vi", 2), ("vi", 6), ("binder", 3)])
+def test_a_weight_is_found_for_a_number_of_clusters(loss, k):
+    draws = pt.datasets.simulate_draws(60, 100, n_clusters=4, noise=0.3, rng=0)
+    best = pt.estimate(draws, loss=loss, n_clusters=k, rng=0)
+    assert best.n_clusters == k
+    assert_allclose(best.expected_loss, pt.expected_loss(best.labels, draws, loss=best.loss))
+
+
+def test_a_number_of_clusters_needs_a_weight():
+    with pytest.raises(pt.errors.InvalidTypeError, match="weight"):
+        pt.estimate([[0, 0, 1]], loss="nid", n_clusters=2)
+
+
+def test_a_number_that_no_weight_gives_is_a_warning():
+    with pytest.warns(pt.errors.PartitaWarning, match="No weight"):
+        best = pt.estimate([[0, 0, 1, 1]] * 3, loss="binder", n_clusters=3, rng=0)
+    assert best.n_clusters in (2, 4)
