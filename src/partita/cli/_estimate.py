@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"a loss and a search together; one of {_list(search.METHODS)}",
     )
+    what.add_argument(
+        "--clusters", type=int, metavar="K", help="weigh the loss (vi, binder) to give K clusters"
+    )
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file too")
     _common.add_running_arguments(parser)
     _common.add_output_arguments(parser)
@@ -50,6 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
         loss=arguments.loss,
         search=arguments.search or "auto",
         method=arguments.method,
+        n_clusters=arguments.clusters,
         rng=arguments.seed,
         n_jobs=arguments.jobs,
     )

@@ -10,6 +10,7 @@ _ARGUMENTS = {
     "rng": "--seed",
     "n_jobs": "--jobs",
     "methods": "--method",
+    "n_clusters": "--clusters",
     **{name: f"--{name}" for name in ("loss", "search", "method", "truth", "key", "index")},
 }
 _VALUES = (

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import nmf, validate
+from partita import losses, nmf, validate
 from partita.distributed import progress
 from partita.errors import InvalidValueError
 from partita.partitions import smallest_dtype
 from partita.search._common import Candidate
+from partita.search._polish import polish
 
 if TYPE_CHECKING:
     from partita.evidence import Evidence
@@ -39,6 +40,9 @@ class NMF:
     solver : {"fast", "mu"}
     normalize : str or sequence of str
         The readings to offer: any of "balance", "columns", "as-is".
+    polish : bool
+        Also hand the best of these partitions to the greedy moves, and offer what they make of
+        it, without memberships.
 
     References
     ----------
@@ -50,6 +54,7 @@ class NMF:
     n_init: int = 10
     solver: str = "fast"
     normalize: str | tuple[str, ...] = nmf.READINGS
+    polish: bool = False
 
     def __post_init__(self) -> None:
         validate.lookup("model", self.model, nmf.NAMES)
@@ -80,9 +85,19 @@ class NMF:
                 seed=validate.seed(rng),
                 n_jobs=n_jobs,
             )
+            offered: list[Candidate] = []
             for fit in found:
                 bar.advance(self.n_init, f"rank {fit.rank}")
-                yield from self._read(fit)
+                read = list(self._read(fit))
+                yield from read
+                offered += read
+        if self.polish:
+            values = losses.expected(
+                loss, np.stack([c.labels for c in offered]), evidence, n_jobs=n_jobs
+            )
+            best = offered[int(np.argmin(values))]
+            labels = polish(best.labels, evidence, loss, rng=rng)
+            yield Candidate(labels, info={"polished": True, "from_rank": best.info["rank"]})
 
     def _read(self, fit: Factorization) -> Iterator[Candidate]:
         for how in self.normalize:
