@@ -231,3 +231,12 @@ def test_no_warning_in_a_plain_run():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pt.sample_mixture(X, **SHORT)
+
+
+def test_processes_leave_joblib_s_own_pool_alone():
+    """Chains in processes first, then joblib's processes: they must not share a pool."""
+    from joblib import Parallel, delayed
+
+    x = np.random.default_rng(0).normal(size=(12, 1))
+    pt.sample_mixture(x, n_draws=5, n_burn=5, n_chains=2, rng=0, n_jobs=2)
+    assert Parallel(n_jobs=2)(delayed(abs)(i) for i in (-1, -2)) == [1, 2]

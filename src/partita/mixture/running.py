@@ -83,14 +83,15 @@ def _in_processes(
 ) -> list[Run]:
     from concurrent.futures import wait
 
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import ProcessPoolExecutor
 
     folder = jobs[0].folder
     assert folder is not None
     path = Path(folder) / "progress"
     board = np.memmap(path, np.float64, "w+", shape=(len(jobs), 4))
     board[:, _LOG_JOINT] = np.nan
-    pool = get_reusable_executor(max_workers=n_jobs)
+    # A pool of its own: joblib's reusable one is not to be had without joblib's own set-up.
+    pool = ProcessPoolExecutor(max_workers=n_jobs)
     futures = [pool.submit(_work, job, str(path), len(jobs)) for job in jobs]
     try:
         waiting = set(futures)
@@ -105,6 +106,7 @@ def _in_processes(
         return [future.result() for future in futures]
     finally:
         board[:, _STOP] = 1.0
+        pool.shutdown(wait=True)
         del board
         path.unlink(missing_ok=True)
 
