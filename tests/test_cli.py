@@ -217,12 +217,15 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     big = pt.datasets.simulate_draws(400, 8000, n_clusters=8, noise=0.3, rng=0)
     big.save(tmp_path / "big.npz")
     words = ("estimate", tmp_path / "big.npz", "--search", "draws", "-o", tmp_path / "out.csv")
+    code = "import sys; from partita.cli import main; print('go', flush=True); sys.exit(main())"
     process = subprocess.Popen(
-        [sys.executable, "-m", "partita", *map(str, words), "--jobs", "2"],
+        [sys.executable, "-c", code, *map(str, words), "--jobs", "2"],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(4)
+    assert process.stdout.readline() == "go\n"
+    time.sleep(3)
     process.send_signal(2)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130

@@ -240,3 +240,10 @@ def test_processes_leave_joblib_s_own_pool_alone():
     x = np.random.default_rng(0).normal(size=(12, 1))
     pt.sample_mixture(x, n_draws=5, n_burn=5, n_chains=2, rng=0, n_jobs=2)
     assert Parallel(n_jobs=2)(delayed(abs)(i) for i in (-1, -2)) == [1, 2]
+
+
+def test_a_finite_mixture_refuses_a_start_beyond_its_tables():
+    x = np.random.default_rng(0).normal(size=(2100, 1))
+    for start in ("singletons", np.arange(2100)):
+        with pytest.raises(ValueError, match="at most 2000 clusters under partition='mfm'"):
+            pt.sample_mixture(x, n_draws=1, n_burn=0, partition="mfm", start=start)

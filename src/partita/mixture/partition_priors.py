@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Tables of the finite mixture stop here; more clusters than this are refused.
+# Tables of the finite mixture stop here: a start of more is refused, no scan opens more.
 MOST_CLUSTERS = 2000
 
 

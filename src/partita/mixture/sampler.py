@@ -121,6 +121,8 @@ def sample_mixture(
         keep_state=checkpoint is not None,
         seconds=validate.real("checkpoint_seconds", checkpoint_seconds, low=0),
     )
+    if isinstance(plan.partition, partition_priors.FiniteMixture):
+        starts.check_clusters(begins, data.shape[0], partition_priors.MOST_CLUSTERS)
     mark = _fingerprint(plan, begins)
     seed = validate.seed(rng) if checkpoint is None else _kept_seed(checkpoint, rng, mark)
     workers = min(validate.n_jobs(n_jobs), n_chains)

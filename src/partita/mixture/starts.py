@@ -6,7 +6,7 @@ what shows that a sampler moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 # The first pass from n clusters costs n^2; beyond this, chains begin elsewhere unless told.
-_MANY = 5000
+_MANY = 2000
 
 
 def one(x: Floats, rng: np.random.Generator) -> Labels:
@@ -99,6 +99,17 @@ def _one_start(start: Any, n_items: int) -> Any:
         validate.lookup("start", start, NAMES)
         return start
     return validate.labels("start", start, n_items=n_items)
+
+
+def check_clusters(begins: Sequence[Any], n_items: int, most: int) -> None:
+    """Refuse a start of more clusters than a partition prior has tables for."""
+    for start in begins:
+        n = n_items if isinstance(start, str) else np.unique(start).size
+        if (start == "singletons" if isinstance(start, str) else True) and n > most:
+            raise InvalidValueError(
+                f"`start` must have at most {most} clusters under partition='mfm'; got {n}. "
+                "Begin with 'kmeans', 'one' or 'random'."
+            )
 
 
 def begin(start: Any, x: Floats, rng: np.random.Generator) -> Any:
