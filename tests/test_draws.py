@@ -142,7 +142,7 @@ def test_burn_and_thin_go_by_chain():
     assert thinned.chains.tolist() == [0, 0, 1, 1]
     assert thinned.traces["x"].tolist() == [10, 12, 13, 15]
     assert draws.burn(0) == draws == draws.thin(1)
-    with pytest.raises(ValueError, match="the shortest has 3, got 3"):
+    with pytest.raises(ValueError, match="got 3 to burn and 3 in the shortest"):
         draws.burn(3)
     with pytest.raises(ValueError, match="`step` must be at least 1"):
         draws.thin(0)

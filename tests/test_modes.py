@@ -188,3 +188,13 @@ def test_chips_one_seed_one_answer(draws):
     assert np.array_equal(one.labels, two.labels)
     assert np.array_equal(one.path, two.path)
     assert losses.VI()(one.labels, two.labels) == 0
+
+
+def test_weights_and_nearest_are_one_assignment_when_draws_tie():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        draws = pt.Draws(rng.integers(0, 3, size=(20, 4)), weights=rng.random(20))
+        modes = pt.summarize_modes(draws, n_modes=4, rng=0)
+        shares = np.bincount(modes.nearest, draws.probabilities, len(modes.weights))
+        np.testing.assert_allclose(modes.weights, shares, atol=1e-12)
+        assert (np.diff(modes.weights) <= 1e-12).all()

@@ -179,8 +179,8 @@ class Draws:
         shortest = int(np.bincount(self._chain_numbers).min())
         if n_draws >= shortest:
             raise InvalidValueError(
-                f"`n_draws` to burn must leave at least one draw in each chain; the shortest has "
-                f"{shortest}, got {n_draws}."
+                f"`n_draws` must leave at least one draw in each chain; got {n_draws} to burn and "
+                f"{shortest} in the shortest."
             )
         return self.take(self._position_in_chain >= n_draws)
 

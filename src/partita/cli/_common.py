@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ def add_draws_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-index", dest="no_index", action="store_true", help="there is no such column"
     )
     reading.add_argument("--key", help="which array of an npz holds the labels")
+    reading.add_argument(
+        "--chains",
+        type=int,
+        metavar="N",
+        help="the file holds this many chains of equal length, one after the other; default: the "
+        "chains that an npz names, else one",
+    )
     reading.add_argument("--burn", type=int, default=0, help="drop this many draws of each chain")
     reading.add_argument("--thin", type=int, default=1, help="keep one draw in this many")
 
@@ -61,7 +69,22 @@ def read(arguments: argparse.Namespace) -> Draws:
         index=index,
         key=arguments.key,
     )
+    if arguments.chains is not None:
+        draws = _in_chains(draws, arguments.chains)
     return draws.burn(arguments.burn).thin(arguments.thin)
+
+
+def _in_chains(draws: Draws, n_chains: int) -> Draws:
+    """Tell the draws apart into chains of equal length, one after the other."""
+    import numpy as np
+
+    from partita.errors import InvalidValueError
+
+    if n_chains < 1 or draws.n_draws % n_chains:
+        raise InvalidValueError(
+            f"--chains must divide the number of draws, {draws.n_draws}; got {n_chains}."
+        )
+    return replace(draws, chains=np.repeat(np.arange(n_chains), draws.n_draws // n_chains))
 
 
 def add_similarity_argument(parser: argparse.ArgumentParser) -> None:

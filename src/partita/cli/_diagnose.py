@@ -6,27 +6,19 @@ CSV is the table of R-hat and effective sample sizes; --trace is the trace of K 
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from partita.cli import _common
 
 if TYPE_CHECKING:
     from partita.diagnostics import Diagnosis
-    from partita.draws import Draws
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita diagnose``."""
     _common.add_draws_arguments(parser)
     what = parser.add_argument_group("what to look at")
-    what.add_argument(
-        "--chains",
-        type=int,
-        metavar="N",
-        help="the file holds this many chains of equal length, one after the other (before --burn "
-        "and --thin); default: the chains that an npz names, else one",
-    )
     what.add_argument("--loss", metavar="NAME", default="vi", help="to the estimate; default vi")
     what.add_argument("--estimate", metavar="FILE.npz", help="what `partita estimate --save` kept")
     what.add_argument("--pairs", type=int, default=10, help="pairs of items to follow, at most")
@@ -41,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     from partita.estimation import Estimate
 
     found = diagnose(
-        _read(arguments),
+        _common.read(arguments),
         None if arguments.estimate is None else Estimate.load(arguments.estimate),
         loss=arguments.loss,
         n_pairs=arguments.pairs,
@@ -57,25 +49,6 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         text = str(found)
     _common.write(text, arguments)
-
-
-def _read(arguments: argparse.Namespace) -> Draws:
-    """Read the draws, told apart into chains where asked."""
-    import numpy as np
-
-    from partita import validate
-    from partita.errors import InvalidValueError
-
-    if arguments.chains is None:
-        return _common.read(arguments)
-    n_chains = validate.integer("--chains", arguments.chains, least=1)
-    whole = _common.read(argparse.Namespace(**vars(arguments) | {"burn": 0, "thin": 1}))
-    if whole.n_draws % n_chains:
-        raise InvalidValueError(
-            f"`--chains` must divide the number of draws, {whole.n_draws}; got {n_chains}."
-        )
-    chains = np.repeat(np.arange(n_chains), whole.n_draws // n_chains)
-    return replace(whole, chains=chains).burn(arguments.burn).thin(arguments.thin)
 
 
 def _json(found: Diagnosis) -> str:

@@ -57,6 +57,10 @@ def run(arguments: argparse.Namespace) -> None:
     _common.write(text, arguments)
 
 
+def _prob(arguments: argparse.Namespace, default: float) -> float:
+    return default if arguments.prob is None else float(arguments.prob)
+
+
 def _estimate(arguments: argparse.Namespace, draws: Draws) -> Estimate:
     from partita.errors import InvalidValueError
     from partita.estimation import Estimate, estimate
@@ -85,7 +89,7 @@ def _ball(best: Any, draws: Draws, arguments: argparse.Namespace) -> pd.DataFram
     from partita.uncertainty import credible_ball
 
     ball = credible_ball(
-        best, draws, loss=arguments.ball_loss, prob=arguments.prob or 0.95, n_jobs=arguments.jobs
+        best, draws, loss=arguments.ball_loss, prob=_prob(arguments, 0.95), n_jobs=arguments.jobs
     )
     frame = ball.to_frame()
     bounds = (ball.horizontal, ball.upper_vertical, ball.lower_vertical)
@@ -157,7 +161,7 @@ def _modes(_: Any, draws: Draws, arguments: argparse.Namespace) -> pd.DataFrame:
 def _chips(_: Any, draws: Draws, arguments: argparse.Namespace) -> pd.DataFrame:
     from partita.uncertainty import chips
 
-    prob = arguments.prob or 0.9
+    prob = _prob(arguments, 0.9)
     found = chips(draws, prob=prob, rng=arguments.seed, n_jobs=arguments.jobs)
     return found.to_frame()
 
@@ -193,7 +197,7 @@ def _json(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> str:
 def _text(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> str:
     from partita.uncertainty import credible_ball, loss_error, posterior_n_clusters
 
-    prob = arguments.prob or 0.95
+    prob = _prob(arguments, 0.95)
     ball = credible_ball(best, draws, loss=arguments.ball_loss, prob=prob, n_jobs=arguments.jobs)
     error = loss_error(best, draws, n_jobs=arguments.jobs)
     items = _items(best, draws, arguments).sort_values("entropy", ascending=False)

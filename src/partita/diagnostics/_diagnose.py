@@ -12,7 +12,6 @@ from partita.diagnostics._gap import Gap, scan_pairs, spread
 from partita.diagnostics._traces import Chains
 from partita.diagnostics._verdict import judge
 from partita.draws import Draws, as_draws
-from partita.errors import InvalidValueError
 from partita.partitions import canonical
 
 if TYPE_CHECKING:
@@ -126,12 +125,7 @@ def diagnose(
     Do not trust these draws: the chains disagree.
     """
     chains = Chains.of(as_draws(draws))
-    chosen = losses.resolve(loss)
-    if chosen.needs == "similarity":
-        raise InvalidValueError(
-            "`loss` must compare the answer with one draw at a time; got "
-            f"{losses.name_of(chosen)!r}, which is defined on the similarity. Use 'vi'."
-        )
+    chosen = losses.resolve_distance(loss)
     n_jobs = validate.n_jobs(n_jobs)
     center = _center(labels, chains.draws, chosen, n_jobs)
     scan = scan_pairs(chains, n_pairs=validate.integer("n_pairs", n_pairs, least=0), n_jobs=n_jobs)

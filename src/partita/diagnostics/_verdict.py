@@ -135,7 +135,7 @@ def _notes(chains: Chains) -> list[str]:
             "Run several from different starts."
         )
     longest = max(m.size for m in chains.members)
-    if longest > chains.shortest:
+    if longest > chains.shortest and not chains.is_weighted:
         notes.append(
             f"the chains have {chains.shortest} to {longest} draws; R-hat and effective sizes use "
             f"the last {chains.shortest} of each."

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partita import validate
-from partita.errors import InvalidTypeError
+from partita.errors import InvalidTypeError, InvalidValueError
 from partita.losses._common import Combination, Loss, RatioLoss, expected
 from partita.losses._distances import distances
 from partita.losses.binder import Binder
@@ -44,6 +44,7 @@ __all__ = [
     "expected",
     "name_of",
     "resolve",
+    "resolve_distance",
 ]
 
 NAMES: Mapping[str, Loss] = {
@@ -71,6 +72,21 @@ def resolve(loss: Any) -> Loss:
     validate.choice("loss.needs", loss.needs, ("draws", "similarity", "either"))
     found: Loss = loss
     return found
+
+
+_ON_DRAWS = {"pear": "omari", "vi-lower-bound": "vi"}
+
+
+def resolve_distance(loss: Any) -> Loss:
+    """Return a loss that can be taken draw by draw, or say which one to use instead."""
+    chosen = resolve(loss)
+    if chosen.needs == "similarity":
+        name = name_of(chosen)
+        raise InvalidValueError(
+            f"`loss` must compare the answer with one draw at a time; got {name!r}, which is "
+            f"defined on the similarity. Use {_ON_DRAWS.get(name, 'vi')!r}."
+        )
+    return chosen
 
 
 def name_of(loss: Loss) -> str:

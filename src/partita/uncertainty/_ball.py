@@ -9,7 +9,7 @@ import numpy as np
 
 from partita import losses, validate
 from partita.draws import Draws, as_draws
-from partita.uncertainty._common import distance_loss, labels_of
+from partita.uncertainty._common import labels_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +78,7 @@ class CredibleBall:
     distances: NDArray[np.float64]
 
     def __contains__(self, labels: Any) -> bool:
+        labels = validate.labels("labels", labels, n_items=self.center.size)
         return self.loss(labels, self.center) <= self.radius + _TIE
 
     def __repr__(self) -> str:
@@ -147,7 +148,7 @@ def credible_ball(
     """
     given = as_draws(draws)
     center = labels_of(labels, given)
-    chosen = distance_loss(loss)
+    chosen = losses.resolve_distance(loss)
     prob = validate.real("prob", prob, low=0, high=1, open_low=True)
     n_jobs = validate.n_jobs(n_jobs)
     far = losses.distances(chosen, center[None, :], given, n_jobs=n_jobs)[0]

@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import losses, validate
+from partita import validate
 from partita.draws import Draws, as_draws
-from partita.errors import InvalidValueError
 from partita.partitions import canonical
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from partita.losses import Loss
 
 # What to use in place of a loss that is no distance between an answer and a draw.
-_INSTEAD = {"vi-lower-bound": "vi", "pear": "omari"}
 
 
 def positive_draws(data: Any) -> Draws:
@@ -33,18 +30,6 @@ def labels_of(partition: Any, draws: Draws) -> NDArray[np.int64]:
     """Return the canonical labels of an estimate or a label vector of the same items as draws."""
     labels = getattr(partition, "labels", partition)
     return canonical(validate.labels("labels", labels, n_items=draws.n_items))
-
-
-def distance_loss(loss: Any) -> Loss:
-    """Return a loss that can be taken draw by draw, or say which one to use instead."""
-    chosen = losses.resolve(loss)
-    if chosen.needs == "similarity":
-        name = losses.name_of(chosen)
-        raise InvalidValueError(
-            f"`loss` must compare the answer with one draw at a time; got {name!r}, which is "
-            f"defined on the similarity. Use {_INSTEAD.get(name, 'vi')!r}."
-        )
-    return chosen
 
 
 def item_index(draws: Draws) -> pd.Index[Any]:

@@ -12,7 +12,6 @@ from partita.distributed import progress
 from partita.draws import Draws, as_draws
 from partita.errors import InvalidValueError
 from partita.partitions import canonical_rows
-from partita.uncertainty._common import distance_loss
 from partita.uncertainty._representatives import Fit, Summary
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def summarize_modes(
     tried = _numbers(n_modes, max_modes, distinct.n_draws)
     fit = Fit(
         draws=distinct,
-        loss=distance_loss(loss),
+        loss=losses.resolve_distance(loss),
         random=np.random.default_rng(validate.seed(rng)),
         batch_size=int(batch_size),
         n_jobs=validate.n_jobs(n_jobs),
@@ -175,22 +174,23 @@ def _elbow(found: dict[int, Summary]) -> int:
 def _finish(chosen: Summary, found: dict[int, Summary], given: Draws, fit: Fit) -> Modes:
     import pandas as pd
 
-    nearest = chosen.far.argmin(axis=0)
-    p = fit.draws.probabilities
-    weights = np.bincount(nearest, p, len(chosen.labels)).astype(np.float64)
-    order = [k for k in np.argsort(-weights, kind="stable") if weights[k] > 0]
-    labels = canonical_rows(chosen.labels[order].astype(np.int64))
-    means = np.bincount(nearest, p * chosen.far.min(axis=0), len(chosen.labels))
+    labels = canonical_rows(chosen.labels.astype(np.int64))
     every = losses.distances(fit.loss, labels, given, n_jobs=fit.n_jobs)
+    nearest, p = every.argmin(axis=0), given.probabilities
+    weights = np.bincount(nearest, p, len(labels)).astype(np.float64)
+    order = [int(k) for k in np.argsort(-weights, kind="stable") if weights[k] > 0]
+    means = np.bincount(nearest, p * every.min(axis=0), len(labels))
+    place = np.zeros(len(labels), dtype=np.int64)
+    place[order] = np.arange(len(order))
     curve = pd.DataFrame(
         {"distance": [one.distance for one in found.values()]},
         index=pd.Index(list(found), name="n_modes"),
     )
     return Modes(
-        labels=labels,
+        labels=labels[order],
         weights=weights[order] / weights.sum(),
         expected_loss=means[order] / weights[order],
         distance=chosen.distance,
-        nearest=every.argmin(axis=0),
+        nearest=place[nearest],
         curve=curve,
     )

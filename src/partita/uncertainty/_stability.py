@@ -15,7 +15,7 @@ from partita.errors import InvalidValueError
 from partita.estimation import estimate as find
 from partita.evidence import Evidence
 from partita.partitions import canonical
-from partita.uncertainty._common import distance_loss, labels_of, positive_draws
+from partita.uncertainty._common import labels_of, positive_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,10 +123,10 @@ def loss_error(
 
 def _own_loss(estimate: Any, loss: Any) -> Loss:
     if loss is not None:
-        return distance_loss(loss)
+        return losses.resolve_distance(loss)
     own = getattr(estimate, "loss", None)
     usable = own is not None and not isinstance(own, str) and own.needs != "similarity"
-    return distance_loss(own if usable else "vi")
+    return losses.resolve_distance(own if usable else "vi")
 
 
 def _runner_up(
