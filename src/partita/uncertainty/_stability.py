@@ -61,6 +61,8 @@ class LossError:
 
     def __repr__(self) -> str:
         name = losses.name_of(self.loss)
+        if not np.isfinite(self.error):
+            return f"LossError({name} {self.value:.6g}, error unknown: too few draws in a chain)"
         text = f"LossError({name} {self.value:.6g} ± {self.error:.2g}, ess {self.ess:.0f}"
         if self.rival is None:
             return text + ")"
