@@ -35,7 +35,12 @@ format: .venv/.develop
 	$(BIN)/ruff format .
 
 bench: .venv/.develop  ## ratios against rivals, in one run
-	for script in similarity nmf search mixture credible_ball; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	$(BIN)/python benchmarks/similarity.py
+	$(BIN)/python benchmarks/credible_ball.py
+	$(BIN)/python benchmarks/search.py --quick
+	$(BIN)/python benchmarks/mixture.py speed scaling
+	$(BIN)/python benchmarks/nmf.py path
+	$(BIN)/python benchmarks/nmf.py sklearn --ranks 3 12
 
 clean:
 	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
