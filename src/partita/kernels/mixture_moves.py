@@ -44,7 +44,7 @@ def move(model, state, work, anew):
     m = 0
     if what != MERGE:
         m = _queue(labels, work.members, i, j, rng)
-        log_q, n0 = _allocate(model, state, work, m, i, j, what == MERGE)
+        log_q, n0 = _allocate(model, state, work, m, i, j, False, -math.inf)
         ratio -= log_q
         if what == REALLOCATE and _unchanged(labels, work.members, m, work.side, b):
             return labels.size // 8 + 8 * m
@@ -66,7 +66,8 @@ def move(model, state, work, anew):
         ratio += math.log(pairs / float(pairs + more))
     cost = labels.size // 8 + 8 * m
     threshold = math.log(1.0 - random.uniform(rng))
-    # The probability of the way back only lowers the ratio: most merges end here.
+    # The probability of the way back only lowers the ratio: most merges end here, and the way
+    # back is followed no further than it takes to refuse.
     if threshold >= ratio:
         return cost
     if what != SPLIT:
@@ -74,7 +75,7 @@ def move(model, state, work, anew):
             m = _queue(labels, work.members, i, j, rng)
         for c in range(m):
             work.side[1, work.members[c]] = labels[work.members[c]] == b
-        back, _ = _allocate(model, state, work, m, i, j, what != SPLIT)
+        back, _ = _allocate(model, state, work, m, i, j, True, threshold - ratio)
         if threshold >= ratio + back:
             return cost + 8 * m
     state.tally[what, 1] += 1
@@ -123,18 +124,18 @@ def _queue(labels, members, i, j, rng):
 
 
 @inner
-def _allocate(model, state, work, m, i, j, present):
+def _allocate(model, state, work, m, i, j, present, floor):
     """Draw sides into row 0 of ``work.side``, or follow those in row 1."""
     return allocate(
         model.x,
         model.proxy,
-        state.proxy_inverse,
-        state.proxy_log_det[0],
+        (state.proxy_inverse, state.proxy_log_det[0]),
         work.members,
         m,
         (i, j),
         work.side[1 if present else 0],
         not present,
+        floor,
         (work.side_matrix, work.side_vector),
         state.random,
     )

@@ -105,8 +105,8 @@ def run_chain(job: Job, report: Callable[[Report], bool]) -> Run:
     work = assembly.make_work(model, state.order.size)
     plan = _plan(job)
     step = _kernel(job.moves.items)
-    rows = max(1, min(job.n_draws, _BUFFER_BYTES // labels[:1].nbytes))
-    buffer, values = np.empty((rows, labels.shape[1]), labels.dtype), np.empty((rows, len(TRACES)))
+    rows = max(1, min(job.n_draws, _BUFFER_BYTES // (4 * labels.shape[1])))
+    buffer, values = _buffer(rows, labels.shape[1]), np.empty((rows, len(TRACES)))
     saved = time.monotonic()
     while state.cursor[types.SCANS] < job.n_scans:
         at = int(state.cursor[types.STORED])
@@ -132,10 +132,13 @@ def compile_kernels(job: Job) -> None:
         model, np.zeros(model.x.shape[0], np.int64), 1.0, np.ones(4, np.uint64)
     )
     work = assembly.make_work(model, state.order.size)
-    labels = np.empty((1, model.x.shape[0]), label_dtype(model.x.shape[0]))
-    _kernel(job.moves.items)(
-        model, state, work, np.zeros(7, np.int64), labels, np.empty((1, len(TRACES))), 1
-    )
+    plan, row = np.zeros(7, np.int64), _buffer(1, model.x.shape[0])
+    _kernel(job.moves.items)(model, state, work, plan, row, np.empty((1, len(TRACES))), 1)
+
+
+def _buffer(n_rows: int, n_items: int) -> NDArray[np.uint32]:
+    """Where kernels write draws: of one type whatever the size, so that they compile once."""
+    return np.empty((n_rows, n_items), np.uint32)
 
 
 def label_dtype(n_items: int) -> type[np.unsignedinteger[Any]]:
