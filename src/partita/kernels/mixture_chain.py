@@ -26,9 +26,14 @@ from partita.kernels.mixture_types import (
     N_FREE,
     NO_DATA,
     PROXY_SCANS,
+    REALLOCATE,
     SCANS,
     STORED,
 )
+
+# Large reallocations rarer than one in _RARE are taken not to occur, and 1 / _FEW of the most
+# that a scan may have are made.
+_EVERY, _RARE, _FEW = 50.0, 2000, 16.0
 
 
 @jit
@@ -39,8 +44,8 @@ def advance(model, state, work, plan, labels, traces, budget):
     ----------
     plan : (7,) int64
         Burn-in scans, all scans, thinning, item pass (NO_ITEMS, EXPLICIT, or COLLAPSED: a
-        caller's business), split-merge moves a scan, reallocations a scan, scans over which the
-        proxy learns.
+        caller's business), split-merge moves a scan, reallocations a scan at most, scans over
+        which the proxy learns.
     labels : (rows, n)
         Draws, canonical.
     traces : (rows, 3)
@@ -65,12 +70,13 @@ def advance(model, state, work, plan, labels, traces, budget):
                 break
         if state.cursor[MOVES] == 0:
             recount(model.x, state)
-        while state.cursor[MOVES] < plan[4] + plan[5] and spent < budget:
+        n_moves = plan[4] + _n_reallocations(state, plan)
+        while state.cursor[MOVES] < n_moves and spent < budget:
             if state.cursor[N_FREE] == 0:
                 return True, rows
             spent += move(model, state, work, state.cursor[MOVES] >= plan[4])
             state.cursor[MOVES] += 1
-        if state.cursor[MOVES] < plan[4] + plan[5]:
+        if state.cursor[MOVES] < n_moves:
             break
         log_joint = _finish_scan(model, state, work, plan)
         spent += 60 * state.cursor[N_CLUSTERS] + n
@@ -104,8 +110,35 @@ def _finish_scan(model, state, work, plan):
             state.proxy_inverse,
             state.proxy_log_det,
         )
+    if state.cursor[SCANS] in (plan[0] // 2, plan[0]):
+        _settle_reallocations(state, plan)
     value += log_partition(model.sizes, state.order, state.count, t, n, state.concentration[0])
     return value + model.log_joint_const
+
+
+@inner
+def _n_reallocations(state, plan):
+    """Reallocations in the present scan; a broken number a scan is spread evenly."""
+    scan = state.cursor[SCANS]
+    if scan < plan[0] or plan[0] == 0:
+        return plan[5]
+    rate = state.reallocate[0]
+    return int((scan + 1) * rate) - int(scan * rate)
+
+
+@inner
+def _settle_reallocations(state, plan):
+    """How many reallocations a scan are worth their time, from the latter half of burn-in.
+
+    Enough for a large change every ``_EVERY`` scans; few where large changes do not occur, since
+    passing over the items makes the small ones.
+    """
+    proposed, large = state.tally[REALLOCATE, 0], state.tally[REALLOCATE, 2]
+    rate = plan[5] / _FEW
+    if _RARE * large > proposed:
+        rate = min(max(rate, proposed / (_EVERY * large)), float(plan[5]))
+    state.reallocate[0] = rate
+    state.tally[:] = 0
 
 
 @jit

@@ -79,6 +79,7 @@ def move(model, state, work, anew):
         if threshold >= ratio + back:
             return cost + 8 * m
     state.tally[what, 1] += 1
+    state.tally[what, 2] += what == REALLOCATE and _is_large(labels, work.members, m, work.side, b)
     _settle(state, work, j, a, b, m, n0, size - n0, what)
     return cost + 8 * m
 
@@ -148,6 +149,15 @@ def _unchanged(labels, members, m, side, b):
     while c < m and (labels[members[c]] == b) == (side[0, members[c]] == 1):
         c += 1
     return c == m
+
+
+@inner
+def _is_large(labels, members, m, side, b):
+    """Whether a tenth of the items or more would change clusters, whichever is named which."""
+    changed = 0
+    for c in range(m):
+        changed += (labels[members[c]] == b) != (side[0, members[c]] == 1)
+    return 10 * min(changed, m + 2 - changed) > m
 
 
 @inner

@@ -24,7 +24,7 @@ NO_ITEMS, EXPLICIT, COLLAPSED = 0, 1, 2
 SCANS, ITEM, STORED, N_CLUSTERS, N_FREE, MOVES, PROXY_SCANS = 0, 1, 2, 3, 4, 5, 6
 CURSOR_SIZE = 8
 
-# Rows of State.tally: proposed, accepted.
+# Rows of State.tally: proposed, accepted, of these large (a tenth of the items change clusters).
 SPLIT, MERGE, REALLOCATE = 0, 1, 2
 
 
@@ -91,7 +91,8 @@ class State(NamedTuple):
     proxy: np.ndarray  # (p, q) pooled covariance within clusters
     proxy_inverse: np.ndarray  # (p, q) inverse of the proxy's scale matrix
     proxy_log_det: np.ndarray  # (1,)
-    tally: np.ndarray  # (3, 2) int64
+    tally: np.ndarray  # (3, 3) int64, since the last stage of the run began
+    reallocate: np.ndarray  # (1,) reallocations a scan
     random: np.ndarray  # (4,) uint64
 
 

@@ -100,7 +100,8 @@ def make_state(model: types.Model, labels: IntArray, start: float, random: Any) 
         proxy=np.zeros((p, q)),
         proxy_inverse=np.zeros((p, q)),
         proxy_log_det=np.zeros(1),
-        tally=np.zeros((3, 2), np.int64),
+        tally=np.zeros((3, 3), np.int64),
+        reallocate=np.zeros(1),
         random=random,
     )
     state.cursor[types.N_CLUSTERS] = used

@@ -28,12 +28,13 @@ class Moves:
     split_merge : int
         Proposals to split or merge, a scan.
     reallocate : int
-        Proposals to allocate the items of two clusters anew, a scan.
+        Proposals to allocate the items of two clusters anew, a scan, at most: so many in burn-in,
+        then as many as it showed to be worth their time.
     """
 
     items: str = "explicit"
     split_merge: int = 2
-    reallocate: int = 3
+    reallocate: int = 4
 
     def __post_init__(self) -> None:
         validate.choice("items", self.items, tuple(ITEMS))
