@@ -20,13 +20,13 @@ def after_burn_in(apart, n_burn=400):
     return state, labels
 
 
-def test_reallocations_are_many_where_they_change_much():
-    state, _ = after_burn_in(2.0)
-    assert state.reallocate[0] > 0.25
+def test_reallocations_are_many_where_large_changes_occur_and_are_rare():
+    state, _ = after_burn_in(5.0)
+    assert state.reallocate[0] > 1.0
     assert state.tally[types.REALLOCATE, 2] > 0
 
 
-def test_reallocations_are_few_where_they_change_little():
+def test_reallocations_are_few_where_no_large_change_occurs():
     state, labels = after_burn_in(30.0)
     assert (labels.max(axis=1) >= 1).all()
     assert state.reallocate[0] == 0.25
