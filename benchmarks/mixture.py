@@ -280,9 +280,14 @@ def galaxy(options):
     grid = np.linspace(8, 36, 15)
     rows = []
     for name, each in both.items():
-        p_k = np.bincount(each.n_clusters, minlength=16)[1:16] / each.n_draws
-        density = predictive_density(each.thin(5), velocities, grid, rng=0)
-        print(f"  {name:7s}K 1..15 {np.round(p_k, 3)}\n         density {np.round(density, 4)}")
+        p_k = np.bincount(each.n_clusters, minlength=13)[1:13] / each.n_draws
+        # Theirs came without parameters and concentration: our prior fills in for both.
+        words = {} if name == "ours" else {"concentration": 1.0}
+        density = predictive_density(each, velocities, grid, rng=0, **words)
+        with np.printoptions(precision=3, suppress=True, linewidth=100):
+            print(
+                f"  {name}: P(K = 1..12) {p_k}\n    density at 8, 10, .. 36: {density}", flush=True
+            )
         rows.append({"name": name, "p_k": p_k.tolist(), "density": density.tolist()})
     if len(both) == 2:
         ours, theirs = (pt.posterior_similarity(each).to_dense() for each in both.values())
