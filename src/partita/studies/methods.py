@@ -1,0 +1,95 @@
+"""The paper's eight methods and ours on one set of draws, each factorisation made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from partita import losses, nmf, search
+from partita.comparison import adjusted_rand_index, rand_index, variation_of_information
+from partita.estimation import estimate
+from partita.evidence import Evidence
+
+if TYPE_CHECKING:
+    from partita.draws import Draws
+    from partita.search import Candidate
+    from partita.typing import IntArray
+
+MODELS = ("nmf-ls", "nmf-kl", "nmf-ns", "nmf-offset")
+CONVENTIONAL = ("minbinder", "maxpear", "minvi", "medv")
+OURS = ("auto-binder", "auto-omari", "auto-vi")
+#: The paper chooses the rank by "one of the expected loss functions" and does not say which.
+CHOOSERS: Mapping[str, str] = {"binder": "binder", "pear": "pear", "vi": "vi-lower-bound"}
+MEASURES = ("Rand", "AR", "VI")
+
+NAMES = (
+    *(f"{model}/{chooser}" for model in MODELS for chooser in CHOOSERS),
+    *CONVENTIONAL,
+    *OURS,
+)
+
+
+def answers(
+    draws: Draws,
+    *,
+    seed: int,
+    solver: str = "fast",
+    readings: tuple[str, ...] = nmf.READINGS,
+    n_init: int = 10,
+) -> dict[str, IntArray]:
+    """Return the partition of every method; NMF once for each loss that may choose its rank.
+
+    Parameters
+    ----------
+    draws : Draws
+    seed : int
+        The same for every method; the four models then share their random starts.
+    solver : {"fast", "mu"}
+    readings : tuple of str
+        The normalisations of H that NMF offers; ``("as-is",)`` is R's way.
+    n_init : int
+        Restarts at each rank from 2 to 12.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (n,)
+        In the order of :data:`NAMES`, such as ``"nmf-kl/binder"`` for NMF-kl with the rank of
+        least expected Binder loss.
+    """
+    evidence = Evidence(draws)
+    found: dict[str, IntArray] = {}
+    for model in MODELS:
+        how = search.NMF(
+            model.removeprefix("nmf-"), n_init=n_init, solver=solver, normalize=readings
+        )
+        offered = candidates(how, evidence, seed)
+        for chooser, loss in CHOOSERS.items():
+            found[f"{model}/{chooser}"] = _best(offered, evidence, loss).labels
+    for name in CONVENTIONAL:
+        found[name] = estimate(evidence, method=name, rng=seed).labels
+    for name in OURS:
+        found[name] = estimate(evidence, loss=name.removeprefix("auto-"), rng=seed).labels
+    return found
+
+
+def candidates(how: search.NMF, evidence: Evidence, seed: int) -> list[Candidate]:
+    """Return what one NMF search offers, every rank and reading."""
+    rng = np.random.default_rng(seed)
+    # What NMF offers does not depend on the loss.
+    return list(how.candidates(evidence, losses.NAMES["binder"], rng=rng, n_jobs=1))
+
+
+def _best(offered: list[Candidate], evidence: Evidence, loss: str) -> Candidate:
+    partitions = np.stack([candidate.labels for candidate in offered])
+    values = losses.expected(losses.NAMES[loss], partitions, evidence)
+    return offered[int(np.argmin(values))]
+
+
+def scores(truth: IntArray, labels: IntArray) -> Iterator[tuple[str, float]]:
+    """Yield the paper's three measures against a truth, VI in bits, and the number of clusters."""
+    yield "Rand", rand_index(truth, labels)
+    yield "AR", adjusted_rand_index(truth, labels)
+    yield "VI", variation_of_information(truth, labels)
+    yield "K", float(len(np.unique(labels)))
