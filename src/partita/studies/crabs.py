@@ -86,10 +86,7 @@ def _case(
         prior=prior,
         rng=study.seed,
     )
-    answers = methods.answers(draws, seed=study.seed)
-    r_way = methods.answers(draws, seed=study.seed, readings=("as-is",))
-    answers |= {f"{name}/as-is": r_way[name] for name in r_way if name.startswith("nmf-")}
-    return draws, answers
+    return draws, methods.answers(draws, seed=study.seed)
 
 
 def _table(results: dict[Any, Any], truth: Any) -> Frame:
@@ -100,7 +97,11 @@ def _table(results: dict[Any, Any], truth: Any) -> Frame:
         for (prior, scale), (_, answers) in results.items()
         for name, labels in answers.items()
     ]
-    return pd.DataFrame(rows).set_index(["prior", "scale", "method"])
+    return (
+        pd.DataFrame(rows)
+        .set_index(["prior", "scale", "method"])
+        .sort_index(level=["prior", "scale"], sort_remaining=False)
+    )
 
 
 def _page(study: Crabs, results: dict[Any, Any], table: Frame) -> str:

@@ -55,14 +55,14 @@ class Galaxy:
         }
         if self.draws.exists():
             sources["the paper's draws"] = read_draws(self.draws)
-        found = {name: methods.answers(draws, seed=self.seed) for name, draws in sources.items()}
+        found = {name: _answers(draws, self.seed) for name, draws in sources.items()}
         tables = {name: _table(answers) for name, answers in found.items()}
         fits = {name: _soft(draws, self.seed) for name, draws in sources.items()}
         slugs = {name: name.split()[0].strip("'").replace("the", "paper") for name in sources}
         figures = {}
         for name, slug in slugs.items():
             figures[f"solutions_{slug}"] = lambda name=name: _figures.strips(
-                velocities.ravel(), found[name]
+                velocities.ravel(), {k: v for k, v in found[name].items() if _shown(k)}
             )
             figures[f"memberships_{slug}"] = lambda name=name: _figures.memberships(
                 {k: fit.memberships for k, fit in fits[name].items()}
@@ -76,13 +76,17 @@ class Galaxy:
         )
 
 
+def _shown(name: str) -> bool:
+    return "/" not in name or name.endswith("/vi")
+
+
 def runs(labels: IntArray) -> str:
-    """Return a partition of ordered items in words: "1-7 | 8-79 | 80-82".
+    """Return a partition of ordered items in words: "1-7 / 8-79 / 80-82".
 
     Examples
     --------
     >>> runs(np.array([0, 0, 1, 1, 0]))
-    '1-2 and 5 | 3-4'
+    '1-2 and 5 / 3-4'
     """
     told = []
     for cluster in np.unique(labels):
@@ -90,7 +94,14 @@ def runs(labels: IntArray) -> str:
         pieces = np.split(items, np.flatnonzero(np.diff(items) > 1) + 1)
         words = [f"{p[0]}-{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in pieces]
         told.append(", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1])
-    return " | ".join(told)
+    return " / ".join(told)
+
+
+def _answers(draws: Draws, seed: int) -> dict[str, IntArray]:
+    """All methods, and NMF once more R's way: its updates, H as they leave it."""
+    answers = methods.answers(draws, seed=seed)
+    r_way = methods.factorised(Evidence(draws), seed=seed, solver="mu", readings=("as-is",))
+    return answers | {f"{name}/mu": labels for name, labels in r_way.items()}
 
 
 def _table(answers: dict[str, IntArray]) -> Frame:
@@ -131,7 +142,8 @@ def _page(
         doubt = ", ".join(f"{item} ({three[item - 1].max():.2f})" for item in (8, 9, 77, 78, 79))
         words.append(
             f"## On {name}\n\n{markdown(table)}\n\nNMF-kl at K = 3, largest membership of the "
-            f"items the paper calls uncertain: {doubt}.\n\n![solutions](solutions_{slugs[name]}.png)\n\n"
+            f"items the paper calls uncertain: {doubt}.\n\n"
+            f"![solutions](solutions_{slugs[name]}.png)\n\n"
             f"![memberships](memberships_{slugs[name]}.png)"
         )
     return "\n\n".join(words)

@@ -37,7 +37,6 @@ def answers(
     seed: int,
     solver: str = "fast",
     readings: tuple[str, ...] = nmf.READINGS,
-    n_init: int = 10,
 ) -> dict[str, IntArray]:
     """Return the partition of every method; NMF once for each loss that may choose its rank.
 
@@ -49,8 +48,6 @@ def answers(
     solver : {"fast", "mu"}
     readings : tuple of str
         The normalisations of H that NMF offers; ``("as-is",)`` is R's way.
-    n_init : int
-        Restarts at each rank from 2 to 12.
 
     Returns
     -------
@@ -59,14 +56,7 @@ def answers(
         least expected Binder loss.
     """
     evidence = Evidence(draws)
-    found: dict[str, IntArray] = {}
-    for model in MODELS:
-        how = search.NMF(
-            model.removeprefix("nmf-"), n_init=n_init, solver=solver, normalize=readings
-        )
-        offered = candidates(how, evidence, seed)
-        for chooser, loss in CHOOSERS.items():
-            found[f"{model}/{chooser}"] = _best(offered, evidence, loss).labels
+    found = factorised(evidence, seed=seed, solver=solver, readings=readings)
     for name in CONVENTIONAL:
         found[name] = estimate(evidence, method=name, rng=seed).labels
     for name in OURS:
@@ -74,11 +64,19 @@ def answers(
     return found
 
 
-def candidates(how: search.NMF, evidence: Evidence, seed: int) -> list[Candidate]:
-    """Return what one NMF search offers, every rank and reading."""
-    rng = np.random.default_rng(seed)
-    # What NMF offers does not depend on the loss.
-    return list(how.candidates(evidence, losses.NAMES["binder"], rng=rng, n_jobs=1))
+def factorised(
+    evidence: Evidence, *, seed: int, solver: str, readings: tuple[str, ...]
+) -> dict[str, IntArray]:
+    """Return the partition of each model under each loss that may choose its rank."""
+    found: dict[str, IntArray] = {}
+    for model in MODELS:
+        how = search.NMF(model.removeprefix("nmf-"), solver=solver, normalize=readings)
+        rng = np.random.default_rng(seed)
+        # What NMF offers does not depend on the loss, so it is made once.
+        offered = list(how.candidates(evidence, losses.NAMES["binder"], rng=rng, n_jobs=1))
+        for chooser, loss in CHOOSERS.items():
+            found[f"{model}/{chooser}"] = _best(offered, evidence, loss).labels
+    return found
 
 
 def _best(offered: list[Candidate], evidence: Evidence, loss: str) -> Candidate:
