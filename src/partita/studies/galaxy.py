@@ -100,7 +100,7 @@ def runs(labels: IntArray) -> str:
 def _answers(draws: Draws, seed: int) -> dict[str, IntArray]:
     """All methods, and NMF once more R's way: its updates, H as they leave it."""
     answers = methods.answers(draws, seed=seed)
-    r_way = methods.factorised(Evidence(draws), seed=seed, solver="mu", readings=("as-is",))
+    r_way = methods.factorised(Evidence(draws), methods.R_WAY, seed=seed)
     return answers | {f"{name}/mu": labels for name, labels in r_way.items()}
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partita import losses, nmf, search
+from partita import losses, search
 from partita.comparison import adjusted_rand_index, rand_index, variation_of_information
 from partita.estimation import estimate
 from partita.evidence import Evidence
@@ -31,13 +32,12 @@ NAMES = (
 )
 
 
-def answers(
-    draws: Draws,
-    *,
-    seed: int,
-    solver: str = "fast",
-    readings: tuple[str, ...] = nmf.READINGS,
-) -> dict[str, IntArray]:
+#: Ranks 2 to 12, ten restarts, as in the paper; ours, and as R's NMF does it.
+OUR_WAY = search.NMF()
+R_WAY = search.NMF(solver="mu", normalize=("as-is",))
+
+
+def answers(draws: Draws, *, seed: int, factoring: search.NMF = OUR_WAY) -> dict[str, IntArray]:
     """Return the partition of every method; NMF once for each loss that may choose its rank.
 
     Parameters
@@ -45,9 +45,8 @@ def answers(
     draws : Draws
     seed : int
         The same for every method; the four models then share their random starts.
-    solver : {"fast", "mu"}
-    readings : tuple of str
-        The normalisations of H that NMF offers; ``("as-is",)`` is R's way.
+    factoring : search.NMF
+        How to factorise, whatever the model it names.
 
     Returns
     -------
@@ -56,7 +55,7 @@ def answers(
         least expected Binder loss.
     """
     evidence = Evidence(draws)
-    found = factorised(evidence, seed=seed, solver=solver, readings=readings)
+    found = factorised(evidence, factoring, seed=seed)
     for name in CONVENTIONAL:
         found[name] = estimate(evidence, method=name, rng=seed).labels
     for name in OURS:
@@ -64,13 +63,11 @@ def answers(
     return found
 
 
-def factorised(
-    evidence: Evidence, *, seed: int, solver: str, readings: tuple[str, ...]
-) -> dict[str, IntArray]:
+def factorised(evidence: Evidence, factoring: search.NMF, *, seed: int) -> dict[str, IntArray]:
     """Return the partition of each model under each loss that may choose its rank."""
     found: dict[str, IntArray] = {}
     for model in MODELS:
-        how = search.NMF(model.removeprefix("nmf-"), solver=solver, normalize=readings)
+        how = replace(factoring, model=model.removeprefix("nmf-"))
         rng = np.random.default_rng(seed)
         # What NMF offers does not depend on the loss, so it is made once.
         offered = list(how.candidates(evidence, losses.NAMES["binder"], rng=rng, n_jobs=1))

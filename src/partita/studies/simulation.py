@@ -42,6 +42,9 @@ class Simulation:
     moves : {"default", "gibbs"}
         Of the sampler; "gibbs" reassigns one item at a time and nothing else, from one start.
     n_draws, n_burn : int
+    ranks : tuple of int
+    n_init : int
+        Ranks and restarts of NMF.
     reading : Reading
         How the table of settings is read.
     seed : int
@@ -55,6 +58,8 @@ class Simulation:
     moves: str = "default"
     n_draws: int = 10_000
     n_burn: int = 5_000
+    ranks: tuple[int, ...] = tuple(range(2, 13))
+    n_init: int = 10
     reading: configurations.Reading = configurations.PRINTED
     seed: int = 0
 
@@ -98,6 +103,7 @@ class Simulation:
         """The settings that a ledger must share; more replicates are no other study."""
         told: dict[str, Any] = {"prior": self.prior, "solver": self.solver, "moves": self.moves}
         told |= {"n_draws": self.n_draws, "n_burn": self.n_burn, "seed": self.seed}
+        told |= {"ranks": "-".join(map(str, self.ranks)), "n_init": self.n_init}
         told |= {} if self.reading == configurations.PRINTED else {"reading": self.reading}
         return "partita simulation " + " ".join(f"{k}={v}" for k, v in told.items())
 
@@ -124,8 +130,9 @@ def replicate(study: Simulation, key: tuple[str, int]) -> tuple[tuple[str, int],
         moves=MOVES[study.moves],
         rng=for_draws,
     )
-    readings = nmf.READINGS if study.solver == "fast" else ("as-is",)
-    found = methods.answers(draws, seed=for_methods, solver=study.solver, readings=readings)
+    way = {"fast": methods.OUR_WAY, "mu": methods.R_WAY}[study.solver]
+    factoring = replace(way, ranks=study.ranks, n_init=study.n_init)
+    found = methods.answers(draws, seed=for_methods, factoring=factoring)
     found["oracle"] = chosen.classify(data)
     values = {
         f"{method}:{measure}": value
