@@ -25,6 +25,7 @@ COMMANDS = {
     "similarity": "the posterior similarity matrix",
     "run": "from a data file to a partition: sample and estimate",
     "sample": "draws of the partition of the rows of a data file",
+    "reproduce": "the paper's experiments again, beside the paper's numbers",
     "info": "what is in a file of draws, and what was assumed when reading it",
 }
 
@@ -42,8 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         return _dispatch(words)
-    except KeyboardInterrupt:
-        return _complain("interrupted; nothing was written.", code=130)
+    except KeyboardInterrupt as error:
+        return _complain(f"interrupted; {error or 'nothing was written.'}", code=130)
     except BrokenPipeError:
         # The reader (head, less) has gone; leave without a complaint at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,66 @@
+"""Run the paper's experiments again and set the numbers beside the paper's.
+
+Without a name: all of them. Tables, figures and a page for each go to a folder of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``partita reproduce``."""
+    from partita import nmf, studies
+    from partita.studies import simulation
+
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which: {', '.join(studies.NAMES)}"
+    )
+    parser.add_argument("--quick", action="store_true", help="a shorter run of each, in minutes")
+    parser.add_argument("--n-jobs", type=int, default=-1, help="processes; -1: all cores")
+    parser.add_argument("--seed", type=int, help="one seed, one result")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with what the output folder holds"
+    )
+    parser.add_argument(
+        "-o", "--output", default="out/reproduce", help="the folder; default %(default)s"
+    )
+    only = parser.add_argument_group("the simulation")
+    only.add_argument("--replicates", type=int, help="data sets of each configuration; default 100")
+    only.add_argument("--prior", choices=("independent", "paper"), help="default independent")
+    only.add_argument("--solver", choices=nmf.SOLVERS, help="of NMF; default fast")
+    only.add_argument("--moves", choices=tuple(simulation.MOVES), help="of the sampler")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the studies one after the other and say where their pages are."""
+    from partita import studies, validate
+
+    n_jobs = validate.n_jobs(arguments.n_jobs)
+    names = arguments.names or list(studies.NAMES)
+    plans = {name: _plan(name, arguments) for name in names}
+    for name, plan in plans.items():
+        folder = Path(arguments.output) / name
+        began = time.perf_counter()
+        findings = plan.run(folder, n_jobs=n_jobs, resume=arguments.resume)
+        page = findings.write(folder)
+        sys.stdout.write(f"{findings}\n\n")
+        minutes = (time.perf_counter() - began) / 60
+        print(f"partita: {name} took {minutes:.1f} minutes; see {page}.", file=sys.stderr)
+
+
+def _plan(name: str, arguments: argparse.Namespace) -> Any:
+    from partita import studies, validate
+
+    study = validate.lookup("name", name, studies.NAMES)
+    words = {} if arguments.seed is None else {"seed": arguments.seed}
+    if study is studies.Simulation:
+        for key in ("replicates", "prior", "solver", "moves"):
+            if getattr(arguments, key) is not None:
+                words[key] = getattr(arguments, key)
+    plan = study(**words)
+    return plan.quick() if arguments.quick else plan

@@ -1,0 +1,167 @@
+"""The crabs data (the paper's Section 5.3) under both readings of its prior, and four scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import datasets
+from partita.evidence import Evidence
+from partita.mixture import sample_mixture
+from partita.studies import _figures, methods
+from partita.studies._common import Findings, Frame, markdown, paper_table
+
+if TYPE_CHECKING:
+    from partita.draws import Draws
+    from partita.typing import FloatArray, IntArray
+
+PRIORS = {"paper": "as the paper prints it", "independent": "as PReMiuM computes it"}
+
+
+def _principal(data: FloatArray) -> FloatArray:
+    centred = data - data.mean(axis=0)
+    return np.asarray(centred @ np.linalg.svd(centred, full_matrices=False)[2].T)
+
+
+SCALES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "millimetres": lambda data: data,
+    "logarithms": np.log,
+    "standardised": lambda data: (data - data.mean(axis=0)) / data.std(axis=0, ddof=1),
+    "principal components": _principal,
+}
+
+
+@dataclass(frozen=True)
+class Crabs:
+    """Five measurements of 200 crabs; the truth is species by sex.
+
+    Parameters
+    ----------
+    n_draws, n_burn : int
+    scales : tuple of str
+        What is done to the measurements first.
+    seed : int
+    """
+
+    n_draws: int = 15_000
+    n_burn: int = 5_000
+    scales: tuple[str, ...] = tuple(SCALES)
+    seed: int = 0
+
+    def quick(self) -> Crabs:
+        """Return the same study on the measurements as they are, with fewer draws."""
+        return replace(self, n_draws=4_000, n_burn=2_000, scales=("millimetres",))
+
+    def run(self, folder: str | Path, *, n_jobs: int = 1, resume: bool = False) -> Findings:
+        """Run every prior on every scale; minutes, so nothing is resumed."""
+        from joblib import Parallel, delayed
+
+        crabs = datasets.load_crabs()
+        cases = [(prior, scale) for prior in PRIORS for scale in self.scales]
+        jobs = Parallel(n_jobs=n_jobs)
+        done = jobs(delayed(_case)(self, crabs.data, *case) for case in cases)
+        results = dict(zip(cases, done, strict=True))
+        table = _table(results, crabs.truth)
+        return Findings(
+            "crabs",
+            _page(self, results, table),
+            {"scores": table},
+            _drawings(results, crabs.truth),
+            command=f"partita reproduce crabs --seed {self.seed}",
+        )
+
+
+def _case(
+    study: Crabs, data: FloatArray, prior: str, scale: str
+) -> tuple[Draws, dict[str, IntArray]]:
+    draws = sample_mixture(
+        SCALES[scale](data),
+        n_draws=study.n_draws,
+        n_burn=study.n_burn,
+        prior=prior,
+        rng=study.seed,
+    )
+    return draws, methods.answers(draws, seed=study.seed)
+
+
+def _table(results: dict[Any, Any], truth: Any) -> Frame:
+    import pandas as pd
+
+    rows = [
+        {"prior": prior, "scale": scale, "method": name, **dict(methods.scores(truth, labels))}
+        for (prior, scale), (_, answers) in results.items()
+        for name, labels in answers.items()
+    ]
+    return (
+        pd.DataFrame(rows)
+        .set_index(["prior", "scale", "method"])
+        .sort_index(level=["prior", "scale"], sort_remaining=False)
+    )
+
+
+def _page(study: Crabs, results: dict[Any, Any], table: Frame) -> str:
+    words = [
+        "# Crabs\n\nThe paper finds K = 4 with every method but MinBinder, AR 0.765 to 0.799. It "
+        f"prints one prior and its program computes another; {study.n_draws:,} draws under each.",
+        _summary(results, table),
+    ]
+    for prior, said in PRIORS.items():
+        words.append(f"## Prior {said}, millimetres\n\n" + markdown(_beside(table, prior)))
+        words.append(f"![partitions](partitions_{prior}.png)")
+    return "\n\n".join(words)
+
+
+def _summary(results: dict[Any, Any], table: Frame) -> str:
+    import pandas as pd
+
+    paper = paper_table("crabs").set_index("method")
+    rows = []
+    for (prior, scale), (draws, _) in results.items():
+        mine = table.loc[(prior, scale)]
+        shown = mine.loc[[f"{m}/vi" for m in methods.MODELS] + list(methods.CONVENTIONAL)]
+        four = int((shown.K == 4).sum())
+        apart = np.abs(shown.AR.to_numpy() - paper.AR.to_numpy()).mean()
+        best = mine.AR.idxmax()
+        rows.append(
+            {
+                "prior": prior,
+                "scale": scale,
+                "P(K = 4)": float((draws.n_clusters == 4).mean()),
+                "of eight at K = 4": four,
+                "mean distance of AR": float(apart),
+                "best": best,
+                "its AR": float(mine.AR[best]),
+                "its VI": float(mine.VI[best]),
+            }
+        )
+    return markdown(pd.DataFrame(rows).set_index("prior"))
+
+
+def _beside(table: Frame, prior: str) -> Frame:
+    mine = table.loc[(prior, "millimetres")].copy()
+    mine["K"] = mine.K.astype(int)
+    paper = paper_table("crabs").set_index("method")
+    printed = [name.split("/")[0] for name in mine.index]
+    for measure in methods.MEASURES:
+        known = [paper[measure].get(name, np.nan) for name in printed]
+        mine.insert(mine.columns.get_loc(measure) + 1, f"paper's {measure}", known)
+    return mine
+
+
+def _drawings(results: dict[Any, Any], truth: Any) -> dict[str, Callable[[], Any]]:
+    def draw(prior: str) -> Any:
+        draws, answers = results[prior, "millimetres"]
+        panels = {"posterior similarity": Evidence(draws).dense}
+        for name in _FIGURE:
+            panels[name.split("/")[0]] = np.equal.outer(answers[name], answers[name]).astype(float)
+        return _figures.matrices(panels, n_columns=3, truth=truth)
+
+    return {f"partitions_{prior}": partial(draw, prior) for prior in PRIORS}
+
+
+_FIGURE = (*(f"{model}/vi" for model in methods.MODELS), *methods.CONVENTIONAL)

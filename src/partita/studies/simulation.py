@@ -1,0 +1,142 @@
+"""The simulation study (the paper's Section 5.1): eight kinds of mixture, a hundred of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import nmf, validate
+from partita.distributed import progress
+from partita.mixture import Moves, sample_mixture
+from partita.studies import configurations, methods, simulation_report
+from partita.studies.ledger import Ledger
+
+if TYPE_CHECKING:
+    from partita.studies._common import Findings
+
+MOVES = {"default": Moves(), "gibbs": Moves("explicit", 0, 0)}
+COLUMNS = (
+    *(f"{name}:{m}" for name in (*methods.NAMES, "oracle") for m in (*methods.MEASURES, "K")),
+    "draws:K",
+)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Data from each configuration, draws from a mixture, every method, scores against the truth.
+
+    Parameters
+    ----------
+    replicates : int
+        Data sets of each configuration.
+    names : tuple of str
+        The configurations.
+    prior : {"independent", "paper"}
+        As PReMiuM computes it, or as the paper prints it.
+    solver : {"fast", "mu"}
+        Of NMF. "mu" goes with H as the iterations leave it, R's way.
+    moves : {"default", "gibbs"}
+        Of the sampler; "gibbs" reassigns one item at a time and nothing else, from one start.
+    n_draws, n_burn : int
+    ranks : tuple of int
+    n_init : int
+        Ranks and restarts of NMF.
+    reading : Reading
+        How the table of settings is read.
+    seed : int
+        Replicate r of a configuration has the same data whatever the other settings.
+    """
+
+    replicates: int = 100
+    names: tuple[str, ...] = configurations.NAMES
+    prior: str = "independent"
+    solver: str = "fast"
+    moves: str = "default"
+    n_draws: int = 10_000
+    n_burn: int = 5_000
+    ranks: tuple[int, ...] = tuple(range(2, 13))
+    n_init: int = 10
+    reading: configurations.Reading = configurations.PRINTED
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        validate.integer("replicates", self.replicates, least=2)
+        validate.choice("prior", self.prior, ("independent", "paper"))
+        validate.choice("solver", self.solver, nmf.SOLVERS)
+        validate.choice("moves", self.moves, tuple(MOVES))
+        for name in self.names:
+            validate.choice("names", name, configurations.NAMES)
+
+    def quick(self) -> Simulation:
+        """Return the same study with ten replicates."""
+        return replace(self, replicates=min(10, self.replicates))
+
+    def run(self, folder: str | Path, *, n_jobs: int = 1, resume: bool = False) -> Findings:
+        """Run what ``folder`` does not hold yet, then summarise.
+
+        Every replicate is written to ``replicates.csv`` there as it finishes. More replicates of
+        the same settings go on from a file with fewer.
+        """
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        ledger = Ledger.open(folder / "replicates.csv", self._asked(), COLUMNS, resume=resume)
+        wanted = [(name, r) for r in range(self.replicates) for name in self.names]
+        todo = [key for key in wanted if key not in ledger.rows]
+        try:
+            with progress(len(wanted), "replicates") as bar:
+                bar.advance(len(wanted) - len(todo))
+                for key, values in self._replicates(todo, n_jobs):
+                    ledger.add(key, values)
+                    bar.advance(note=f"{key[0]} {key[1]}")
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"{len(ledger.rows)} of {len(wanted)} replicates are kept; resume to go on."
+            ) from None
+        ledger.settle()
+        return simulation_report.summarise(self, {key: ledger.rows[key] for key in wanted})
+
+    def _asked(self) -> str:
+        """The settings that a ledger must share; more replicates are no other study."""
+        told: dict[str, Any] = {"prior": self.prior, "solver": self.solver, "moves": self.moves}
+        told |= {"n_draws": self.n_draws, "n_burn": self.n_burn, "seed": self.seed}
+        told |= {"ranks": "-".join(map(str, self.ranks)), "n_init": self.n_init}
+        told |= {} if self.reading == configurations.PRINTED else {"reading": self.reading}
+        return "partita simulation " + " ".join(f"{k}={v}" for k, v in told.items())
+
+    def _replicates(self, keys: list[tuple[str, int]], n_jobs: int) -> Iterator[Any]:
+        from joblib import Parallel, delayed
+
+        # Processes, since sampling and factorising hold the interpreter between kernels.
+        jobs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        yield from jobs(delayed(replicate)(self, key) for key in keys)
+
+
+def replicate(study: Simulation, key: tuple[str, int]) -> tuple[tuple[str, int], dict[str, float]]:
+    """Simulate, sample, estimate and score one data set."""
+    name, number = key
+    seeds = np.random.SeedSequence([study.seed, configurations.NAMES.index(name), number])
+    for_data, for_draws, for_methods = map(int, seeds.generate_state(3))
+    chosen = configurations.configuration(name, study.reading)
+    data = chosen.sample(np.random.default_rng(for_data))
+    draws = sample_mixture(
+        data,
+        n_draws=study.n_draws,
+        n_burn=study.n_burn,
+        prior=study.prior,
+        moves=MOVES[study.moves],
+        rng=for_draws,
+    )
+    way = {"fast": methods.OUR_WAY, "mu": methods.R_WAY}[study.solver]
+    factoring = replace(way, ranks=study.ranks, n_init=study.n_init)
+    found = methods.answers(draws, seed=for_methods, factoring=factoring)
+    found["oracle"] = chosen.classify(data)
+    values = {
+        f"{method}:{measure}": value
+        for method, labels in found.items()
+        for measure, value in methods.scores(chosen.truth, labels)
+    }
+    return key, {**values, "draws:K": float(draws.n_clusters.mean())}

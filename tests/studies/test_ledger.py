@@ -1,0 +1,41 @@
+import pytest
+
+from partita.errors import FileError
+from partita.studies.ledger import Ledger
+
+ROW = {"a": 0.123456789, "b": 2.0}
+
+
+def begin(path, **words):
+    return Ledger.open(path, "asked", ("a", "b"), **{"resume": True, **words})
+
+
+def test_a_row_cut_short_is_dropped_and_the_rest_kept(tmp_path):
+    path = tmp_path / "rows.csv"
+    ledger = begin(path)
+    ledger.add(("x", 1), ROW)
+    ledger.add(("x", 0), ROW)
+    path.write_bytes(path.read_bytes()[:-3])
+    assert begin(path).rows == {("x", 1): (0.123457, 2.0)}
+    assert path.read_text() == "# asked\npiece,replicate,a,b\nx,1,0.123457,2\n"
+
+
+def test_order_of_arrival_leaves_no_trace(tmp_path):
+    for name, order in (("one", (0, 1, 2)), ("two", (2, 0, 1))):
+        ledger = begin(tmp_path / name)
+        for i in order:
+            ledger.add(("x", i), {"a": i / 3, "b": 1e-9 * i})
+        ledger.settle()
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_refusals(tmp_path):
+    path = tmp_path / "rows.csv"
+    begin(path).add(("x", 0), ROW)
+    with pytest.raises(FileError, match="resume"):
+        begin(path, resume=False)
+    with pytest.raises(FileError, match="other settings"):
+        Ledger.open(path, "asked otherwise", ("a", "b"), resume=True)
+    path.write_text(path.read_text() + "x,1,2\n")
+    with pytest.raises(FileError, match="damaged at x 1"):
+        begin(path)

@@ -1,0 +1,101 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from partita.studies import Simulation, paper_table
+from partita.studies.simulation import COLUMNS
+from partita.studies.simulation_report import beside_paper, chosen_clusters, scores_frame
+
+SMALL = Simulation(
+    replicates=2, names=("TTT", "FFF"), n_draws=60, n_burn=40, ranks=(2, 4), n_init=1
+)
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("simulation")
+    return SMALL.run(folder), folder
+
+
+def test_every_cell_of_the_paper_is_there_once():
+    table = paper_table("simulation")
+    assert len(table) == 192
+    assert not table.duplicated(["configuration", "method", "measure"]).any()
+    # Read off the paper: the first cell, the last, and one that it underlines.
+    keyed = table.set_index(["configuration", "method", "measure"])
+    assert keyed.loc[("TTT", "nmf-ls", "Rand")].tolist() == [0.967, 0.006]
+    assert keyed.loc[("FFF", "medv", "VI")].tolist() == [1.025, 0.018]
+    assert keyed.loc[("FTT", "minbinder", "AR")].tolist() == [0.486, 0.007]
+
+
+def test_a_run_on_two_processes_and_in_two_parts_is_the_same(findings, tmp_path):
+    _, folder = findings
+    from dataclasses import replace
+
+    replace(SMALL, names=("FFF",)).run(tmp_path)
+    SMALL.run(tmp_path, n_jobs=2, resume=True)
+    assert (tmp_path / "replicates.csv").read_bytes() == (folder / "replicates.csv").read_bytes()
+
+
+def test_the_page_and_tables_are_written(findings, tmp_path):
+    found, _ = findings
+    page = found.write(tmp_path).read_text()
+    assert "## a-TTT" in page
+    assert "## h-FFF" in page
+    assert "partita reproduce simulation --replicates 2" in page
+    for name in ("cells.csv", "clusters.csv", "clusters.png"):
+        assert (tmp_path / name).stat().st_size > 100
+    # At TTT nothing is hard: every method is near the ceiling.
+    cells = found.tables["cells"]["mean"]
+    assert cells[("TTT", "minvi", "AR")] > 0.95
+
+
+def test_differences_are_in_combined_standard_errors():
+    rng = np.random.default_rng(0)
+    rows = {("TTT", i): tuple(rng.random(len(COLUMNS))) for i in range(9)}
+    table = beside_paper(scores_frame(COLUMNS, rows))
+    at = COLUMNS.index("minvi:VI")
+    values = np.array([row[at] for row in rows.values()])
+    cell = table.loc[("TTT", "minvi", "VI")]
+    se = values.std(ddof=1) / 3
+    assert cell["mean"] == pytest.approx(values.mean())
+    assert cell["se"] == pytest.approx(se)
+    # VI is a distance: below the paper's 0.168 would be better, above is worse.
+    wanted = -(values.mean() - 0.168) / np.sqrt(se**2 + 0.023**2 + 0.0005**2 / 3)
+    assert cell["z"] == pytest.approx(wanted)
+
+
+def test_clusters_above_eight_count_as_eight():
+    rows = {("TTT", i): tuple(np.full(len(COLUMNS), 7.0 + 3 * i)) for i in range(2)}
+    counts = chosen_clusters(scores_frame(COLUMNS, rows))
+    assert counts.loc[("TTT", "medv")].to_dict() == {7: 1, 8: 1}
+
+
+SCRIPT = """
+from partita.studies import Simulation
+Simulation(replicates=6, names=("TTT",), n_draws=60, n_burn=40, ranks=(2, 4), n_init=1).run(
+    {folder!r}, resume=True
+)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_killed_and_resumed_is_the_same(tmp_path):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    subprocess.run([sys.executable, "-c", SCRIPT.format(folder=str(whole))], check=True)
+    command = [sys.executable, "-c", SCRIPT.format(folder=str(cut))]
+    running = subprocess.Popen(command, start_new_session=True)
+    path = cut / "replicates.csv"
+    while running.poll() is None and not (path.exists() and path.read_text().count("\n") > 3):
+        time.sleep(0.02)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    kept = path.read_text().count("\n") - 2
+    assert 0 < kept < 6, "the run was over before it could be killed"
+    subprocess.run(command, check=True)
+    assert path.read_bytes() == (whole / "replicates.csv").read_bytes()
