@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from partita._version import __version__
 
 if TYPE_CHECKING:
-    from partita import datasets, errors, losses, mixture, nmf, search
+    from partita import datasets, errors, estimators, losses, mixture, nmf, search
     from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
@@ -84,7 +84,7 @@ _WHERE = {
     "summarize_modes": "uncertainty",
     "variation_of_information": "comparison",
 }
-_ROOMS = ("datasets", "errors", "losses", "mixture", "nmf", "search")
+_ROOMS = ("datasets", "errors", "estimators", "losses", "mixture", "nmf", "search")
 
 __all__ = [
     "AlignedMemberships",
@@ -111,6 +111,7 @@ __all__ = [
     "diagnose",
     "errors",
     "estimate",
+    "estimators",
     "expected_loss",
     "factorize",
     "item_uncertainty",

@@ -1,0 +1,54 @@
+"""What the estimators share: from scikit-learn's words and arrays to partita's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from partita import validate
+from partita.draws import Draws
+from partita.errors import InvalidValueError
+from partita.partitions import canonical_rows
+from partita.similarity import Similarity
+
+METRICS = ("draws", "precomputed")
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed from anything that scikit-learn takes as ``random_state``."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def read_items(estimator: Any, X: Any, *, reset: bool = True, at_least: int = 1) -> Any:
+    """Return X as numbers, a row an item, with scikit-learn's checks."""
+    return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_min_samples=at_least)
+
+
+def read_evidence(estimator: Any, X: Any) -> Draws | Similarity:
+    """Return what an estimator is fitted on: draws in columns, or a similarity matrix.
+
+    The entries of a draw are names of clusters, so any numbers will do; equal ones are one cluster.
+    """
+    metric = validate.choice("metric", estimator.metric, METRICS)
+    array = read_items(estimator, X)
+    if metric == "precomputed":
+        if array.shape[0] != array.shape[1]:
+            raise InvalidValueError(
+                f"`X` must be a square similarity matrix; got shape {array.shape}. Draws go with "
+                "metric='draws'."
+            )
+        return Similarity(array.astype(np.float64))
+    return as_draws(array)
+
+
+def as_draws(array: Any) -> Draws:
+    """Return draws from labels with items in rows, whatever numbers name the clusters."""
+    numbered = np.empty(array.T.shape, dtype=np.int64)
+    for row, column in zip(numbered, array.T, strict=True):
+        row[:] = np.unique(column, return_inverse=True)[1]
+    return Draws(canonical_rows(numbered))

@@ -1,0 +1,76 @@
+"""The partition of least expected loss, as a clusterer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from partita.estimation import estimate
+from partita.estimators._common import read_evidence, seed_of
+
+
+class PartitionEstimator(ClusterMixin, BaseEstimator):
+    """The partition that best summarises posterior draws of a clustering.
+
+    Parameters
+    ----------
+    loss : str or Loss, optional
+        As for :func:`partita.estimate`.
+    search : str, Search or list of them
+    metric : {"draws", "precomputed"}
+        What X is: labels, items in rows and draws in columns, or a similarity matrix.
+    n_jobs : int, optional
+        Threads; None is 1.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_items,)
+    n_clusters_ : int
+    expected_loss_ : float
+    estimate_ : Estimate
+        Everything else, such as memberships where the search gives them.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from partita.estimators import PartitionEstimator
+    >>> draws = [[0, 0, 0], [0, 0, 0], [1, 1, 0], [1, 1, 1]]  # four items, three draws
+    >>> PartitionEstimator(loss="binder", random_state=0).fit_predict(draws)
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: Any = None,
+        search: Any = "auto",
+        metric: str = "draws",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.search = search
+        self.metric = metric
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> PartitionEstimator:
+        """Find the partition. ``y`` is ignored."""
+        self.estimate_ = estimate(
+            read_evidence(self, X),
+            loss=self.loss,
+            search=self.search,
+            rng=seed_of(self.random_state),
+            n_jobs=1 if self.n_jobs is None else self.n_jobs,
+        )
+        self.labels_ = self.estimate_.labels
+        self.n_clusters_ = self.estimate_.n_clusters
+        self.expected_loss_ = self.estimate_.expected_loss
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags

@@ -1,0 +1,127 @@
+"""The scikit-learn estimators against scikit-learn's own checks."""
+
+import numpy as np
+import pytest
+
+import partita as pt
+
+sklearn = pytest.importorskip("sklearn")
+
+from sklearn.base import clone  # noqa: E402
+from sklearn.metrics import adjusted_rand_score  # noqa: E402
+from sklearn.model_selection import cross_val_score  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import FunctionTransformer, StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+
+from partita.estimators import DPMixture, NMFClusterer, PartitionEstimator  # noqa: E402
+
+SMALL = (
+    PartitionEstimator(),
+    NMFClusterer(ranks=(2, 3), n_init=2),
+    DPMixture(n_draws=100, n_burn=100),
+)
+
+
+def _cannot_apply(estimator):
+    if isinstance(estimator, DPMixture):
+        return {}
+    why = "it clusters measurements; these estimators take labels or similarities"
+    return {"check_clustering": why}
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(SMALL, expected_failed_checks=_cannot_apply)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def draws():
+    return pt.datasets.simulate_draws(40, 150, n_clusters=3, rng=0)
+
+
+@pytest.mark.parametrize("kind", [PartitionEstimator, NMFClusterer])
+def test_labels_are_those_of_estimate(draws, kind):
+    fitted = kind(loss="vi", random_state=3).fit(draws.labels.T)
+    how = "auto" if kind is PartitionEstimator else "nmf-kl"
+    wanted = pt.estimate(draws, loss="vi", search=how, rng=3)
+    assert np.array_equal(fitted.labels_, wanted.labels)
+    assert fitted.estimate_.expected_loss == wanted.expected_loss
+    similarity = pt.posterior_similarity(draws)
+    matrix = kind(metric="precomputed", random_state=3).fit(similarity.to_dense())
+    wanted = pt.estimate(pt.Similarity(similarity.to_dense()), search=how, rng=3)
+    assert np.array_equal(matrix.labels_, wanted.labels)
+
+
+def test_any_numbers_name_clusters(draws):
+    named = np.array([-2.5, 7.0, 0.25, 1e6])[draws.labels.T % 4]
+    plain = PartitionEstimator(random_state=0).fit(draws.labels.T % 4)
+    assert np.array_equal(PartitionEstimator(random_state=0).fit_predict(named), plain.labels_)
+
+
+def test_memberships_of_new_items(draws):
+    items = draws.labels.T
+    fitted = NMFClusterer(ranks=[3], random_state=0).fit(items[:-4])
+    shares = fitted.transform(items[-4:])
+    assert shares.shape == (4, 3)
+    assert np.allclose(shares.sum(axis=1), 1)
+    # The clusters are runs of neighbours, so the last items belong with most of those before them.
+    last = np.bincount(fitted.labels_[-9:]).argmax()
+    assert np.array_equal(shares.argmax(axis=1), np.full(4, last))
+    again = fitted.transform(items[:-4])
+    assert adjusted_rand_score(again.argmax(axis=1), fitted.labels_) > 0.8
+    similarity = pt.posterior_similarity(draws).to_dense()
+    matrix = NMFClusterer(ranks=[3], random_state=0, metric="precomputed").fit(similarity[:-4, :-4])
+    assert np.allclose(matrix.transform(similarity[-4:, :-4]), shares, atol=1e-6)
+
+
+def test_output_in_a_frame(draws):
+    model = NMFClusterer(ranks=[3], random_state=0).set_output(transform="pandas")
+    frame = model.fit_transform(draws.labels.T)
+    assert list(frame.columns) == ["nmfclusterer0", "nmfclusterer1", "nmfclusterer2"]
+
+
+def two_groups(rng, n=60):
+    return np.concatenate([rng.normal(-4, 1, (n, 2)), rng.normal(4, 1, (n, 2))])
+
+
+def test_mixture_predicts_new_items():
+    rng = np.random.default_rng(0)
+    model = DPMixture(n_draws=300, n_burn=300, random_state=0).fit(two_groups(rng))
+    new = two_groups(rng, 30)
+    shares = model.predict_proba(new)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert adjusted_rand_score(np.repeat([0, 1], 30), model.predict(new)) == 1
+    # What was seen is likelier than what was not.
+    assert model.score_samples([[4.0, 4.0]])[0] > model.score_samples([[20.0, -20.0]])[0] + 5
+
+
+def test_cross_validated_pipeline():
+    rng = np.random.default_rng(1)
+    data = two_groups(rng) * [1.0, 1000.0]
+    data = data[rng.permutation(len(data))]
+    kinds = {
+        covariance: make_pipeline(
+            StandardScaler(),
+            DPMixture(covariance=covariance, n_draws=150, n_burn=150, random_state=0),
+        )
+        for covariance in ("full", "spherical")
+    }
+    scores = {name: cross_val_score(kind, data, cv=3) for name, kind in kinds.items()}
+    assert all(np.isfinite(values).all() for values in scores.values())
+    # Two round groups: after scaling, one variance is enough.
+    assert scores["spherical"].mean() > scores["full"].mean() - 0.1
+
+
+def test_clone_and_pipeline_keep_the_answer(draws):
+    model = make_pipeline(FunctionTransformer(), PartitionEstimator(loss="binder", random_state=0))
+    first = model.fit_predict(draws.labels.T)
+    assert np.array_equal(clone(model).fit_predict(draws.labels.T), first)
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(pt.errors.InvalidValueError, match="square similarity"):
+        PartitionEstimator(metric="precomputed").fit(np.ones((3, 2)))
+    with pytest.raises(pt.errors.InvalidValueError, match="metric"):
+        PartitionEstimator(metric="cosine").fit(np.ones((3, 2)))
