@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from partita._version import __version__
 
 if TYPE_CHECKING:
-    from partita import datasets, errors, losses, mixture, nmf, search
+    from partita import datasets, errors, losses, mixture, nmf, plots, search
     from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
@@ -84,7 +84,7 @@ _WHERE = {
     "summarize_modes": "uncertainty",
     "variation_of_information": "comparison",
 }
-_ROOMS = ("datasets", "errors", "losses", "mixture", "nmf", "search")
+_ROOMS = ("datasets", "errors", "losses", "mixture", "nmf", "plots", "search")
 
 __all__ = [
     "AlignedMemberships",
@@ -118,6 +118,7 @@ __all__ = [
     "losses",
     "mixture",
     "nmf",
+    "plots",
     "posterior_n_clusters",
     "posterior_similarity",
     "rand_index",
