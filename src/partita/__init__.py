@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from partita.estimation import Estimate, estimate, expected_loss
     from partita.mixture import sample_mixture
     from partita.nmf import Factorization, factorize
+    from partita.reporting import report
     from partita.similarity import Similarity, posterior_similarity
     from partita.uncertainty import (
         AlignedMemberships,
@@ -79,6 +80,7 @@ _WHERE = {
     "posterior_similarity": "similarity",
     "rand_index": "comparison",
     "read_draws": "draws",
+    "report": "reporting",
     "sample_mixture": "mixture",
     "stability": "uncertainty",
     "summarize_modes": "uncertainty",
@@ -123,6 +125,7 @@ __all__ = [
     "posterior_similarity",
     "rand_index",
     "read_draws",
+    "report",
     "sample_mixture",
     "search",
     "stability",

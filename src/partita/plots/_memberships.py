@@ -11,7 +11,7 @@ from partita import validate
 from partita.errors import InvalidValueError
 from partita.plots._common import axes, bin_edges, bin_means, check_order, panels
 from partita.plots._order import item_order
-from partita.plots._palette import MARKERS, OTHER, matched_labels, palette
+from partita.plots._palette import MARKERS, OTHER, column_numbers, palette
 from partita.uncertainty import align_memberships
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def memberships_by_rank(
     shown = _ordered(estimate.labels, draws, order)
     for rank, ax in zip(ranks, found, strict=True):
         labels, values = _soft(steps[rank], draws)
-        numbers = _numbers(estimate.labels, labels, values.shape[1])
+        numbers = column_numbers(estimate.labels, labels, values.shape[1])
         memberships(values, order=shown, style=style, numbers=numbers, ax=ax)
         ax.set_xlabel("")
         if rank != max(ranks) and ax.get_legend() is not None:
@@ -164,17 +164,6 @@ def _ordered(labels: NDArray[np.int64], draws: Any, order: Any) -> NDArray[np.in
     if draws is None:
         return np.argsort(labels, kind="stable")
     return item_order(labels, draws)
-
-
-def _numbers(reference: Any, labels: Any, n_columns: int) -> NDArray[np.int64]:
-    """The number of each column: that of the reference's cluster which its label overlaps most."""
-    matched = matched_labels(reference, labels)
-    numbers = np.full(n_columns, -1, dtype=np.int64)
-    numbers[np.asarray(labels)] = matched
-    spare = np.setdiff1d(np.arange(n_columns + int(matched.max()) + 1), numbers)
-    free = np.flatnonzero(numbers < 0)
-    numbers[free] = spare[: free.size]
-    return numbers
 
 
 def _stack(

@@ -103,3 +103,17 @@ def matched_labels(reference: Any, labels: Any) -> NDArray[np.int64]:
     free = np.flatnonzero(number < 0)
     number[free] = shape[1] + np.arange(free.size)
     return number[own]
+
+
+def column_numbers(reference: Any, labels: Any, n_columns: int) -> NDArray[np.int64]:
+    """Return the number of each column of memberships: that of its label, matched; else a spare.
+
+    A column that wins no item, and so is no label, gets the first number that is left over.
+    """
+    matched = matched_labels(reference, labels)
+    numbers = np.full(n_columns, -1, dtype=np.int64)
+    numbers[np.asarray(labels)] = matched
+    spare = np.setdiff1d(np.arange(n_columns + int(matched.max()) + 1), numbers)
+    free = np.flatnonzero(numbers < 0)
+    numbers[free] = spare[: free.size]
+    return numbers

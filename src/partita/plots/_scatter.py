@@ -84,7 +84,7 @@ def scatter(
             f"the {len(partitions)} on axes of its own."
         )
     ax = axes(ax, (5.6, 4.6))
-    points, names = _plane(data)
+    points, names = plane(data)
     (labels,) = partitions.values()
     one = next(iter(estimate.values())) if isinstance(estimate, Mapping) else estimate
     _points(ax, points[:, 0], points[:, 1], labels, _certainty(one, labels, draws, certainty))
@@ -125,7 +125,7 @@ def _certainty(
     return np.ones(labels.size)
 
 
-def _plane(data: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, str]]:
+def plane(data: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, str]]:
     """Two columns as they are, more as principal components with their shares of variance."""
     if data.shape[1] == 2:
         return data, ("x", "y")
@@ -180,7 +180,7 @@ def _legend(ax: Axes, labels: NDArray[np.int64]) -> None:
 
 def _density(ax: Axes, data: NDArray[np.float64], draws: Any, density: Any) -> float:
     """Draw the predictive density, if there is one to draw, and return its height."""
-    curve = _curve(data, draws, density)
+    curve = density_curve(data, draws, density)
     if curve is None:
         ax.set_yticks([])
         return 1.0
@@ -190,7 +190,7 @@ def _density(ax: Axes, data: NDArray[np.float64], draws: Any, density: Any) -> f
     return float(height.max())
 
 
-def _curve(data: Any, draws: Any, density: Any) -> tuple[Any, Any] | None:
+def density_curve(data: Any, draws: Any, density: Any) -> tuple[Any, Any] | None:
     if isinstance(density, tuple | list):
         grid, height = (np.asarray(part, dtype=np.float64) for part in density)
         return grid, height
