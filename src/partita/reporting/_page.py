@@ -38,12 +38,12 @@ def page(*, title: str, content: Mapping[str, Any], parts: Mapping[str, str]) ->
 
 
 def as_json(content: Any) -> str:
-    """Return JSON that is safe inside a script element, whatever text is in it.
+    r"""Return JSON that is safe inside a script element, whatever text is in it.
 
     Examples
     --------
     >>> as_json({"name": "</script><script>alert(1)//"})
-    '{"name":"\\\\u003c/script\\\\u003e\\\\u003cscript\\\\u003ealert(1)//"}'
+    '{"name":"\\u003c/script\\u003e\\u003cscript\\u003ealert(1)//"}'
     """
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     for character in "<>&":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from partita import io, validate
 from partita.comparison import Comparison, compare
 from partita.draws import Draws, as_draws
-from partita.errors import InvalidTypeError
+from partita.errors import InvalidTypeError, PartitaWarning
 from partita.estimation import Estimate, expected_loss
 from partita.losses import VI
 from partita.partitions import canonical
@@ -119,7 +120,7 @@ def _estimate(estimate: Any, draws: Draws, n_jobs: int) -> Estimate:
     if isinstance(estimate, str):
         raise InvalidTypeError(f"`estimate` must be an Estimate or labels; got {estimate!r}.")
     value = expected_loss(labels, draws, loss=VI(), n_jobs=n_jobs)
-    return Estimate(canonical(labels), float(value), VI(), "labels that were given")
+    return Estimate(canonical(labels), float(value), VI(), "the caller")
 
 
 def _comparison(
@@ -131,4 +132,7 @@ def _comparison(
     if given is False or (given is None and n > _SOME_METHODS):
         return None
     methods = None if given is True or n <= _EVERY_METHOD else list(METHODS)
-    return compare(draws, truth=truth, methods=methods, rng=best.seed, n_jobs=n_jobs)
+    with warnings.catch_warnings():
+        # That chains disagree is in the report itself.
+        warnings.simplefilter("ignore", PartitaWarning)
+        return compare(draws, truth=truth, methods=methods, rng=best.seed, n_jobs=n_jobs)

@@ -125,7 +125,7 @@ def _headline(best: Estimate, draws: Draws, findings: Findings) -> str:
         f"{validate.count_text(draws.n_items, 'item')}, of sizes {_sizes(best)}.",
         f"Expected {escape(best.loss_name)} {best.expected_loss:.4g}"
         + (f" (Monte Carlo error {error.error:.2g})" if np.isfinite(error.error) else "")
-        + ", the least that was found.",
+        + f", found by {escape(best.search_name)}.",
         f"{ball.prob:.0%} of the posterior lies within {escape(losses.name_of(ball.loss))} "
         f"{ball.radius:.3g} of it.",
         _doubts(draws, findings),

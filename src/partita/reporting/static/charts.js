@@ -114,6 +114,6 @@ function drawTraces() {
       showlegend: lines.length > 1 && lines.length <= 12, legend: { orientation: "h", y: 1.01, yanchor: "bottom" }, margin: { l: 50, r: 12, t: 50, b: 42 },
       xaxis: axis("draw", {}), yaxis: axis(plain(trace.name), {}),
     }), config);
-    describe(id, "Trace of " + trace.name + " for " + lines.length + " chains.");
+    describe(id, "Trace of " + trace.name + " for " + lines.length + (lines.length === 1 ? " chain." : " chains."));
   });
 }

@@ -59,6 +59,10 @@ function redraw() {
   show();
   drawData(page.steps[present]);
   drawTraces();
+  // A figure is read out by its own label, not by the marks inside it.
+  for (const inside of document.querySelectorAll(".chart .plot-container, #js-plotly-tester")) {
+    inside.setAttribute("aria-hidden", "true");
+  }
 }
 
 function listenToSlider() {
