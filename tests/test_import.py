@@ -21,7 +21,8 @@ def python(code, **environment):
 
 def test_import_loads_nothing_heavy():
     code = (
-        "import sys, partita; partita.losses, partita.search, partita.Draws, partita.estimate\n"
+        "import sys, partita\n"
+        "partita.losses, partita.search, partita.Draws, partita.estimate, partita.plots\n"
         "print(*({'numba', 'matplotlib', 'pandas', 'dask', 'scipy', 'sklearn', 'tqdm', 'psutil'}"
         " & set(sys.modules)))"
     )

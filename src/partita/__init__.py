@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from partita._version import __version__
 
 if TYPE_CHECKING:
-    from partita import datasets, errors, estimators, losses, mixture, nmf, search
+    from partita import datasets, errors, estimators, losses, mixture, nmf, plots, search, studies
     from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from partita.estimation import Estimate, estimate, expected_loss
     from partita.mixture import sample_mixture
     from partita.nmf import Factorization, factorize
+    from partita.reporting import report
     from partita.similarity import Similarity, posterior_similarity
     from partita.uncertainty import (
         AlignedMemberships,
@@ -79,12 +80,23 @@ _WHERE = {
     "posterior_similarity": "similarity",
     "rand_index": "comparison",
     "read_draws": "draws",
+    "report": "reporting",
     "sample_mixture": "mixture",
     "stability": "uncertainty",
     "summarize_modes": "uncertainty",
     "variation_of_information": "comparison",
 }
-_ROOMS = ("datasets", "errors", "estimators", "losses", "mixture", "nmf", "search")
+_ROOMS = (
+    "datasets",
+    "errors",
+    "estimators",
+    "losses",
+    "mixture",
+    "nmf",
+    "plots",
+    "search",
+    "studies",
+)
 
 __all__ = [
     "AlignedMemberships",
@@ -119,13 +131,16 @@ __all__ = [
     "losses",
     "mixture",
     "nmf",
+    "plots",
     "posterior_n_clusters",
     "posterior_similarity",
     "rand_index",
     "read_draws",
+    "report",
     "sample_mixture",
     "search",
     "stability",
+    "studies",
     "summarize_modes",
     "variation_of_information",
 ]

@@ -23,7 +23,9 @@ COMMANDS = {
     "uncertainty": "how sure: credible ball, items, clusters, modes, error of the loss",
     "diagnose": "whether the chains agree and the draws can be trusted",
     "similarity": "the posterior similarity matrix",
-    "run": "from a data file to a partition: sample and estimate",
+    "plot": "a figure as png, svg or pdf",
+    "report": "one HTML file with all of it, to send to a colleague",
+    "run": "from a data file to a partition: sample, estimate, report",
     "sample": "draws of the partition of the rows of a data file",
     "reproduce": "the paper's experiments again, beside the paper's numbers",
     "info": "what is in a file of draws, and what was assumed when reading it",
@@ -83,6 +85,7 @@ def _dispatch(words: list[str]) -> int:
     )
     command.add_arguments(own)
     arguments = own.parse_args(words[1:])
+    arguments.words = words
     _plain_warnings()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     form = _common.form(arguments)
     table = compare(
         _common.read_either(arguments),
-        truth=None if arguments.truth is None else _truth(arguments.truth),
+        truth=None if arguments.truth is None else read_truth(arguments.truth),
         methods=arguments.method,
         rng=arguments.seed,
         n_jobs=arguments.jobs,
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     _common.write(text, arguments)
 
 
-def _truth(path: str) -> NDArray[Any]:
+def read_truth(path: str) -> NDArray[Any]:
     """Return one partition: a row, a column, a column beside names, or a saved estimate."""
     if path.endswith(".npz") and "about" in (saved := io.read_npz(path)):
         return saved["labels"]

@@ -1,14 +1,22 @@
 """From a data file to a partition: sample a mixture of Gaussians, then estimate.
 
-The estimate is printed; --save-draws keeps the draws as well, for the other commands.
+The estimate is printed; --save-draws keeps the draws as well, for the other commands, and --report
+writes a page about it all.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
+from typing import TYPE_CHECKING
 
 from partita import losses, search
 from partita.cli import _common, _estimate, _sample
+
+if TYPE_CHECKING:
+    from partita.draws import Draws
+    from partita.estimation import Estimate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--save-draws", metavar="FILE.npz", help="keep the draws in a file")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file")
+    what.add_argument("--report", metavar="FILE.html", help="write a report about it too")
     _common.add_output_arguments(parser)
 
 
@@ -40,4 +49,22 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.save:
         best.save(arguments.save)
+    if arguments.report:
+        _report(best, draws, arguments)
     _common.write(_estimate.text(best, _common.form(arguments)), arguments)
+
+
+def _report(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None:
+    from partita.reporting import report
+
+    model = {name: getattr(arguments, name) for name in ("prior", "df", "covariance", "partition")}
+    path = report(
+        best,
+        draws,
+        arguments.report,
+        _sample.read_table(arguments),
+        command="partita " + shlex.join(arguments.words),
+        density=model,
+        n_jobs=arguments.jobs,
+    )
+    print(f"The report is {path}", file=sys.stderr)

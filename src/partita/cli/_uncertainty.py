@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from partita.cli import _common
+from partita.cli._partition import add_partition_arguments, partition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,17 +22,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita uncertainty``."""
     _common.add_draws_arguments(parser)
-    what = parser.add_argument_group("the partition")
-    what.add_argument(
-        "--estimate",
-        metavar="FILE.npz",
-        help="what `partita estimate --save` kept; if not given, it is estimated first",
-    )
-    what.add_argument("--loss", metavar="NAME", help="to estimate with; default vi")
-    what.add_argument(
-        "--search", action="append", metavar="NAME", help="to estimate with; default auto"
-    )
-    what.add_argument("--method", metavar="NAME", help="a loss and a search together")
+    add_partition_arguments(parser)
     how = parser.add_argument_group("what to say about it")
     how.add_argument("--table", choices=sorted(_TABLES), help="one table instead of a summary")
     how.add_argument("--ball-loss", metavar="NAME", default="vi", help="of the ball and the modes")
@@ -49,37 +40,16 @@ def run(arguments: argparse.Namespace) -> None:
     form = _common.form(arguments)
     if arguments.table is None and form != "csv":
         summary = _json if form == "json" else _text
-        text = summary(_estimate(arguments, draws), draws, arguments)
+        text = summary(partition(arguments, draws), draws, arguments)
     else:
         make, needs_estimate = _TABLES[arguments.table or "items"]
-        best = _estimate(arguments, draws) if needs_estimate else None
+        best = partition(arguments, draws) if needs_estimate else None
         text = _common.frame_text(make(best, draws, arguments), form)
     _common.write(text, arguments)
 
 
 def _prob(arguments: argparse.Namespace, default: float) -> float:
     return default if arguments.prob is None else float(arguments.prob)
-
-
-def _estimate(arguments: argparse.Namespace, draws: Draws) -> Estimate:
-    from partita.errors import InvalidValueError
-    from partita.estimation import Estimate, estimate
-
-    if arguments.estimate is None:
-        return estimate(
-            draws,
-            loss=arguments.loss,
-            search=arguments.search or "auto",
-            method=arguments.method,
-            rng=arguments.seed,
-            n_jobs=arguments.jobs,
-        )
-    if arguments.loss or arguments.search or arguments.method:
-        raise InvalidValueError(
-            "`--estimate` gives the partition; `--loss`, `--search` and `--method` say how to find "
-            "one. Give either."
-        )
-    return Estimate.load(arguments.estimate)
 
 
 def _ball(best: Any, draws: Draws, arguments: argparse.Namespace) -> pd.DataFrame:

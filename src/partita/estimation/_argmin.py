@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -214,6 +215,7 @@ class _Winner:
     search: Search
     loss: float
     path: tuple[Step, ...]
+    history: NDArray[np.float64]
     was_cut_short: bool = False
 
 
@@ -230,8 +232,10 @@ def _best(
     steps: dict[int, Step] = {}
     kept = 0
     cut_short = False
+    began, came = time.monotonic(), []
     try:
         for candidate, value in _scored(offered, search, loss, evidence, n_jobs):
+            came.append((time.monotonic() - began, value, 1.0))
             if best is None or _better(value, least):
                 best, least = candidate, value
             rank = candidate.info.get("rank")
@@ -248,7 +252,8 @@ def _best(
     if best is None:
         return None
     path = tuple(steps[rank] for rank in sorted(steps))
-    return _Winner(best, search, float(least), path, cut_short)
+    history = np.array([*best.info.get("history", ()), *came], dtype=np.float64)
+    return _Winner(best, search, float(least), path, history, cut_short)
 
 
 def _scored(
@@ -312,7 +317,7 @@ def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: in
     """Evaluate the winner once more, from scratch, so that what is reported is what it costs."""
     labels = canonical(best.candidate.labels)
     value = losses.expected(loss, labels[None, :], evidence, n_jobs=n_jobs)[0]
-    hidden = {"restart_labels", "restart_objectives"}
+    hidden = {"restart_labels", "restart_objectives", "history"}
     return Estimate(
         labels=labels,
         expected_loss=float(value),
@@ -323,4 +328,5 @@ def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: in
         seed=seed,
         item_names=evidence.item_names,
         info={k: v for k, v in best.candidate.info.items() if k not in hidden},
+        history=best.history,
     )

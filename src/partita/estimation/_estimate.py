@@ -79,6 +79,9 @@ class Estimate:
     item_names : tuple of str, optional
     info : mapping
         What the search had to say about the winner.
+    history : ndarray, shape (n_kept, 3), optional
+        How the search went: seconds since it began, the loss of what it came upon then, and the
+        share of the draws which that loss was taken on.
     """
 
     labels: NDArray[np.int64]
@@ -90,6 +93,7 @@ class Estimate:
     seed: int = 0
     item_names: tuple[str, ...] | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
+    history: FloatArray | None = None
 
     @cached_property
     def n_clusters(self) -> int:
@@ -134,6 +138,8 @@ class Estimate:
         arrays: dict[str, NDArray[Any]] = {"labels": self.labels}
         if self.memberships is not None:
             arrays["memberships"] = self.memberships
+        if self.history is not None:
+            arrays["history"] = self.history
         if self.item_names is not None:
             arrays["item_names"] = np.array(self.item_names, dtype=np.str_)
         for i, step in enumerate(self.path):
@@ -184,6 +190,7 @@ class Estimate:
                 seed=int(about["seed"]),
                 item_names=None if names is None else tuple(names.tolist()),
                 info=about["info"],
+                history=arrays.get("history"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise FileError(f"{path} does not hold an estimate that partita saved.") from error

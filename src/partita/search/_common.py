@@ -27,7 +27,8 @@ class Candidate:
         If the search knows it already; else :func:`partita.estimate` evaluates it.
     info : mapping
         What is worth telling. A candidate with a ``"rank"`` becomes a step of the estimate's
-        path; ``"objective"``, ``"restart_labels"`` and ``"restart_objectives"`` go with it.
+        path; ``"objective"``, ``"restart_labels"`` and ``"restart_objectives"`` go with it. A
+        ``"history"`` of (seconds, loss, share of the draws) becomes part of the estimate's.
     """
 
     labels: IntArray

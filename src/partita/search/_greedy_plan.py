@@ -109,7 +109,10 @@ class Plan:
         if not self.ended:
             return None
         best = min(self.ended, key=lambda f: f.value)
-        return Candidate(best.labels, info={"start": best.start})
+        return Candidate(best.labels, info=self._about(best))
+
+    def _about(self, found: Found) -> dict[str, Any]:
+        return {"start": found.start, "history": tuple(self.clock.history)}
 
     def _polished(self, shared: Problem) -> Iterator[Candidate]:
         """Polish on all draws and single items what was found on fewer draws, merged items."""
@@ -118,12 +121,12 @@ class Plan:
         )
         if is_whole:
             for one in self._leaders(1 if self.settings.n_runs is None else len(self.found)):
-                yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
+                yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
             return
         leaders = self._leaders(3 if self.is_rough else 2)
         room = validate.free_memory() // 2
         if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
-            yield Candidate(leaders[0].labels, info={"start": leaders[0].start})
+            yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
             return
         moves = self.settings.moves
         if self.evidence.n_items * self.evidence.distinct.n_draws > _POLISHED:
@@ -132,7 +135,7 @@ class Plan:
         self.found, self.ended = [], []
         self._runs(whole, [(one.start, one.labels, moves) for one in leaders], patience=1.0)
         for one in self._leaders(1):
-            yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
+            yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
 
     def _runs(
         self,
@@ -142,6 +145,8 @@ class Plan:
     ) -> None:
         """Do the runs in parallel and add where they ended, in order."""
         patience = self.settings.patience if patience is None else patience
+        if isinstance(shared, DrawsProblem):
+            self.clock.share = shared.m / self.evidence.distinct.n_draws
         seeds = self.rng.spawn(len(tasks))
 
         def work(a: int) -> Found | None:

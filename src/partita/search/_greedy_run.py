@@ -27,11 +27,22 @@ MOVES = ("sweep", "merge", "rebuild", "split")
 
 
 class Clock:
-    """When to stop: at a deadline, or when told to."""
+    """When to stop: at a deadline, or when told to; and what was kept when.
+
+    ``history`` holds the seconds since the start, the loss of what a run kept then, and the share
+    of the draws that this loss was taken on.
+    """
 
     def __init__(self, time_limit: float | None = None) -> None:
-        self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        self.began = time.monotonic()
+        self.deadline = np.inf if time_limit is None else self.began + time_limit
         self.was_stopped = False
+        self.share = 1.0
+        self.history: list[tuple[float, float, float]] = []
+
+    def note(self, loss: float) -> None:
+        """Remember that a run kept something of this loss now."""
+        self.history.append((time.monotonic() - self.began, loss, self.share))
 
     def stop(self) -> None:
         """Make every run that looks at this clock end."""
@@ -73,6 +84,7 @@ class Run:
     def keep(self) -> None:
         """Remember the present partition."""
         self.best = self.state.labels.copy()
+        self.clock.note(self.state.value)
 
     def settle(self, items: NDArray[np.int64] | None = None, max_sweeps: int = _MAX_SWEEPS) -> None:
         """Sweep over the items, all if None, until none of them moves."""

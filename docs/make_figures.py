@@ -1,0 +1,193 @@
+"""Draw every figure of the README and of these pages, from runs of our own.
+
+``python docs/make_figures.py`` draws all of them, ``python docs/make_figures.py crabs`` one. The
+captions say which figure of the paper one answers to.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+import partita as pt
+
+mpl.use("Agg")
+HERE = Path(__file__).parent / "figures"
+PAPER = ("minbinder", "maxpear", "minvi", "medv", "nmf-ls", "nmf-kl", "nmf-ns", "nmf-offset")
+
+
+def save(figure, name: str) -> None:
+    """Write a figure beside the pages."""
+    HERE.mkdir(exist_ok=True)
+    figure.savefig(HERE / f"{name}.png", dpi=110)
+    plt.close(figure)
+    print(HERE / f"{name}.png")
+
+
+@cache
+def galaxies():
+    """The galaxies and draws of their partition, under the paper's prior."""
+    X = pt.datasets.load_galaxies().data
+    draws = pt.sample_mixture(
+        X, prior="paper", n_draws=2_500, n_burn=2_500, n_chains=4, rng=1, n_jobs=-1
+    )
+    return X, draws
+
+
+@cache
+def crabs():
+    """The crabs and draws of their partition, likewise."""
+    data = pt.datasets.load_crabs()
+    draws = pt.sample_mixture(
+        data.data, prior="paper", n_draws=2_500, n_burn=2_500, n_chains=4, rng=1, n_jobs=-1
+    )
+    return data, draws
+
+
+@cache
+def two_small_groups():
+    """Two groups of fifteen and, between them, two of three: 31 to 33 and 34 to 36."""
+    random = np.random.default_rng(7)
+    centres = {(-2.2, 0.0): 15, (2.2, 0.0): 15, (0.8, 2.7): 3, (-0.8, -2.7): 3}
+    parts = [random.normal(c, 0.62 if n > 3 else 0.3, (n, 2)) for c, n in centres.items()]
+    truth = np.repeat(np.arange(4), list(centres.values()))
+    X = np.concatenate(parts)
+    draws = pt.sample_mixture(X, n_draws=2_500, n_burn=2_500, n_chains=2, rng=3, n_jobs=-1)
+    return X, truth, draws
+
+
+def readme() -> None:
+    """The galaxies: similarity, data and density, memberships."""
+    X, draws = galaxies()
+    best = pt.estimate(draws, loss="vi", search="nmf-kl", rng=0, n_jobs=-1)
+    figure = plt.figure(figsize=(11, 4.3), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.45))
+    pt.plots.similarity(draws, best, ax=left.subplots())
+    top, bottom = right.subplots(2, 1, height_ratios=(1.5, 1))
+    pt.plots.scatter(X, best, draws, density={"prior": "paper"}, ax=top)
+    top.set_xlabel("velocity (1,000 km/s)")
+    pt.plots.memberships(best, ax=bottom)
+    bottom.set_title("")
+    bottom.set_xlabel("galaxy, by velocity")
+    save(figure, "readme")
+
+
+def galaxy() -> None:
+    """The paper's galaxy figure: the partitions of eight methods below the density."""
+    X, draws = galaxies()
+    table = pt.compare(draws, rng=1, n_jobs=-1)
+    found = {name: table.estimates[name] for name in PAPER}
+    ax = pt.plots.scatter(X, found, draws, density={"prior": "paper"})
+    ax.set_xlabel("velocity (1,000 km/s)")
+    save(ax.figure, "galaxy")
+
+
+def galaxy_soft() -> None:
+    """The paper's soft clustering of the galaxies: NMF-kl at K = 3, 4, 5."""
+    _, draws = galaxies()
+    best = pt.estimate(draws, loss="vi", search="nmf-kl", rng=0, n_jobs=-1)
+    axes = pt.plots.memberships_by_rank(best, [3, 4, 5], style="lines")
+    save(axes[0].figure, "galaxy_soft")
+
+
+def crabs_comparison() -> None:
+    """The paper's crabs figure: π̂ and the partition of every method, true classes dashed."""
+    data, draws = crabs()
+    table = pt.compare(draws, truth=data.truth, rng=1, n_jobs=-1)
+    found = {name: table.estimates[name] for name in PAPER}
+    axes = pt.plots.comparison(found, draws, truth=data.truth, order="truth", columns=5)
+    save(axes[0].figure, "crabs")
+
+
+def soft_heat() -> None:
+    """The paper's four matrices: the truth, π̂, a conventional estimate, NMF's WH."""
+    _, truth, draws = two_small_groups()
+    psm = pt.posterior_similarity(draws)
+    fit = pt.factorize(psm, model="ls", rank=4, rng=0)
+    hard = pt.estimate(draws, method="minvi")
+    figure = plt.figure(figsize=(11.5, 3.2), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.1))
+    pt.plots.comparison({"truth": truth}, draws, order="given", fig=left)
+    axes = right.subplots(1, 2)
+    matrix = pt.Draws([hard.labels])
+    pt.plots.similarity(matrix, order="given", colorbar=False, ax=axes[0])
+    axes[0].set_title(f"minvi (K = {hard.n_clusters})", fontsize=9)
+    restored = np.clip(np.asarray(fit.W) @ np.asarray(fit.H), 0, 1)
+    restored = (restored + restored.T) / 2
+    np.fill_diagonal(restored, 1)
+    pt.plots.similarity(pt.Similarity(restored), order="given", colorbar=False, ax=axes[1])
+    axes[1].set_title("NMF-ls, WH", fontsize=9)
+    for ax in axes:
+        ax.set_xlabel("")
+    save(figure, "soft_heat")
+
+
+def soft_memberships() -> None:
+    """The paper's soft clustering: Binder's loss over K, and the memberships at K = 2 and 4."""
+    _, _, draws = two_small_groups()
+    best = pt.estimate(draws, loss="binder", search="nmf-ls", rng=0, n_jobs=-1)
+    figure = plt.figure(figsize=(8, 6.4), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, height_ratios=(1, 1.7))
+    pt.plots.loss_by_rank(best, ax=top.subplots())
+    pt.plots.memberships_by_rank(best, [2, 4], style="lines", fig=bottom)
+    save(figure, "soft_memberships")
+
+
+def soft_data() -> None:
+    """The paper's example data: the truth and a conventional estimate."""
+    X, truth, draws = two_small_groups()
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    pt.plots.scatter(X, truth, ax=axes[0])
+    axes[0].set_title("truth")
+    pt.plots.scatter(X, pt.estimate(draws, method="minvi"), draws, ax=axes[1])
+    axes[1].set_title("minvi")
+    save(figure, "soft_data")
+
+
+def ball() -> None:
+    """The credible ball of the galaxies."""
+    X, draws = galaxies()
+    best = pt.estimate(draws, loss="vi", rng=0, n_jobs=-1)
+    axes = pt.plots.credible_ball(pt.credible_ball(best, draws), data=X)
+    axes[-1].set_xlabel("velocity (1,000 km/s)")
+    save(axes[0].figure, "ball")
+
+
+def traces() -> None:
+    """The chains of the galaxies."""
+    save(pt.plots.traces(galaxies()[1])[0].figure, "traces")
+
+
+def numbers() -> None:
+    """The posterior of K, the loss over K and the search over time, for the crabs."""
+    _, draws = crabs()
+    best = pt.estimate(draws, loss="vi", rng=0, n_jobs=-1)
+    soft = pt.estimate(draws, loss="vi", search="nmf-kl", rng=0, n_jobs=-1)
+    figure, axes = plt.subplots(1, 3, figsize=(11.5, 2.9), layout="constrained")
+    pt.plots.n_clusters(draws, best, ax=axes[0])
+    pt.plots.loss_by_rank(soft, ax=axes[1])
+    pt.plots.search_history(best, ax=axes[2])
+    save(figure, "numbers")
+
+
+FIGURES = {
+    "readme": readme,
+    "galaxy": galaxy,
+    "galaxy_soft": galaxy_soft,
+    "crabs": crabs_comparison,
+    "soft_data": soft_data,
+    "soft_heat": soft_heat,
+    "soft_memberships": soft_memberships,
+    "ball": ball,
+    "traces": traces,
+    "numbers": numbers,
+}
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or FIGURES:
+        FIGURES[wanted]()

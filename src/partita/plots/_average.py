@@ -1,0 +1,138 @@
+"""Similarity matrices averaged down to what a figure can show, never n by n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import validate
+from partita.distributed import blocks
+from partita.draws import Draws
+from partita.evidence import as_evidence
+from partita.plots._common import bin_edges, check_order
+from partita.similarity import posterior_similarity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.similarity import Similarity
+
+_COLUMNS = 8_192  # clusters of draws multiplied at a time
+_CELLS = 4_000_000  # similarities looked at in one go
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """A similarity matrix in some order, averaged over blocks of neighbours.
+
+    Parameters
+    ----------
+    values : ndarray of float32, shape (cells, cells)
+    edges : ndarray of int64, shape (cells + 1,)
+        Cell a holds the items at positions ``edges[a]`` to ``edges[a + 1] - 1`` of the order.
+    """
+
+    values: NDArray[np.float32]
+    edges: NDArray[np.int64]
+
+
+def average_similarity(
+    data: Any, order: Any = None, *, max_cells: int = 600, max_draws: int = 2_000
+) -> Averaged:
+    """Return π̂ of the items in ``order``, averaged over blocks to at most ``max_cells`` a side.
+
+    From draws a block's mean needs only how many of its items are in each cluster of each draw,
+    so that n² is never allocated; where there is room for every item, the matrix is exact.
+
+    Parameters
+    ----------
+    data : Draws, Similarity or anything that can become draws
+    order : array-like of shape (n,), optional
+        Positions of items; as they come if None.
+    max_cells : int
+    max_draws : int
+        Of more draws, this many are averaged, evenly spaced, if blocks are.
+
+    Returns
+    -------
+    Averaged
+
+    Examples
+    --------
+    >>> average_similarity([[0, 0, 1, 1], [0, 0, 0, 1]], max_cells=2).values.round(2)
+    array([[1.  , 0.25],
+           [0.25, 0.75]], dtype=float32)
+    """
+    evidence = as_evidence(data)
+    n = evidence.n_items
+    order = np.arange(n) if order is None else check_order(order, n)
+    edges = bin_edges(n, max_cells)
+    validate.integer("max_draws", max_draws, least=1)
+    if evidence.has_draws and not evidence.has_dense:
+        draws = evidence.draws
+        if edges.size == n + 1:
+            dense = posterior_similarity(draws).to_dense()
+            return Averaged(dense[np.ix_(order, order)].astype(np.float32), edges)
+        return Averaged(_from_draws(draws, order, edges, max_draws), edges)
+    return Averaged(_from_similarity(evidence.similarity, order, edges), edges)
+
+
+def _from_draws(
+    draws: Draws, order: NDArray[np.int64], edges: NDArray[np.int64], max_draws: int
+) -> NDArray[np.float32]:
+    """Σ_m w_m C_m C_mᵀ over the sizes, with C_m the counts of cells by clusters of draw m."""
+    possible = np.flatnonzero(draws.probabilities > 0)
+    used = possible[:: -(-possible.size // max_draws)]
+    weights = draws.probabilities[used] / draws.probabilities[used].sum()
+    cells = edges.size - 1
+    cell_of = np.empty(order.size, dtype=np.int64)
+    cell_of[order] = np.repeat(np.arange(cells), np.diff(edges))
+    total = np.zeros((cells, cells), dtype=np.float32)
+    counts = np.empty((cells, _COLUMNS), dtype=np.float32)
+    filled = 0
+    for m, weight in zip(used, weights, strict=True):
+        labels, done = draws.labels[m], 0
+        k = int(draws.n_clusters[m])
+        key = cell_of * k + labels
+        table = np.bincount(key, minlength=cells * k).reshape(cells, k)
+        root = np.float32(np.sqrt(weight))
+        while done < k:
+            width = min(k - done, _COLUMNS - filled)
+            np.multiply(
+                table[:, done : done + width], root, out=counts[:, filled : filled + width],
+                casting="unsafe",
+            )  # fmt: skip
+            done, filled = done + width, filled + width
+            if filled == _COLUMNS:
+                total += counts @ counts.T
+                filled = 0
+    if filled:
+        total += counts[:, :filled] @ counts[:, :filled].T
+    return _over_sizes(total, edges)
+
+
+def _from_similarity(
+    similarity: Similarity, order: NDArray[np.int64], edges: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    cells = edges.size - 1
+    total = np.zeros((cells, cells), dtype=np.float32)
+    per_go = max(1, _CELLS // order.size // int(np.diff(edges).max()))
+    for part in blocks(cells, per_go):
+        rows = slice(edges[part.start], edges[part.stop])
+        strip = np.add.reduceat(similarity.block(order[rows], order), edges[:-1], axis=1)
+        total[part] = np.add.reduceat(strip, edges[part] - rows.start, axis=0)
+    return _over_sizes(total, edges)
+
+
+def _over_sizes(total: NDArray[np.float32], edges: NDArray[np.int64]) -> NDArray[np.float32]:
+    sizes = np.diff(edges).astype(np.float32)
+    return np.asarray(np.clip(total / np.outer(sizes, sizes), 0.0, 1.0), dtype=np.float32)
+
+
+def average_partition(
+    labels: NDArray[np.int64], order: NDArray[np.int64], max_cells: int
+) -> Averaged:
+    """The binary matrix of a partition, averaged in the same way."""
+    return average_similarity(Draws(labels[None, :]), order, max_cells=max_cells)

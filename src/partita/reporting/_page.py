@@ -1,0 +1,65 @@
+"""The file: template, style, data and scripts put together under a policy that lets none out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+LIBRARY = "plotly-cartesian.min.js"
+LIBRARY_VERSION = "4.1.1"  # what CONTRIBUTING.md says how to renew
+LIBRARY_SHA256 = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
+_SCRIPTS = ("data.js", "theme.js", "charts.js", "matrix.js", "table.js", "main.js")
+
+
+def page(*, title: str, content: Mapping[str, Any], parts: Mapping[str, str]) -> str:
+    """Return the whole page; ``parts`` are HTML already, ``title`` and ``content`` are not."""
+    library = _static(LIBRARY)
+    script = "(function () {\n'use strict';\n" + "\n".join(map(_static, _SCRIPTS)) + "\n})();\n"
+    places = {
+        **parts,
+        "title": escape(title),
+        "policy": _policy(library, script),
+        "style": _static("report.css"),
+        "data": as_json(content),
+        "library": library,
+        "script": script,
+    }
+    pieces = _static("page.html").split("{{")
+    out = [pieces[0]]
+    for piece in pieces[1:]:
+        name, rest = piece.split("}}", 1)
+        out += [places[name], rest]
+    return "".join(out)
+
+
+def as_json(content: Any) -> str:
+    r"""Return JSON that is safe inside a script element, whatever text is in it.
+
+    Examples
+    --------
+    >>> as_json({"name": "</script><script>alert(1)//"})
+    '{"name":"\\u003c/script\\u003e\\u003cscript\\u003ealert(1)//"}'
+    """
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _policy(*scripts: str) -> str:
+    """Only these scripts may run, and nothing may be loaded or sent anywhere."""
+    hashes = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(h).decode()}'" for h in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _static(name: str) -> str:
+    return files("partita.reporting").joinpath("static", name).read_text(encoding="utf-8")

@@ -1,0 +1,138 @@
+"""The verb."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from partita import io, validate
+from partita.comparison import Comparison, compare
+from partita.draws import Draws, as_draws
+from partita.errors import InvalidTypeError, PartitaWarning
+from partita.estimation import Estimate, expected_loss
+from partita.losses import VI
+from partita.partitions import canonical
+from partita.plots import item_order
+from partita.reporting import _content, _page, _words
+from partita.reporting._steps import steps_of
+from partita.search import METHODS
+
+if TYPE_CHECKING:
+    from partita.typing import Path
+
+_EVERY_METHOD = 300  # items up to which every method is run for the comparison
+_SOME_METHODS = 5_000  # items up to which those that cut one dendrogram are
+
+
+def report(
+    estimate: Any,
+    draws: Any,
+    path: Path = "report.html",
+    data: Any = None,
+    truth: Any = None,
+    *,
+    comparison: Comparison | bool | None = None,
+    title: str = "Clustering report",
+    command: str | None = None,
+    density: Any = None,
+    n_jobs: int | None = -1,
+) -> str:
+    """Write one HTML file with the estimate, its uncertainty and how to get it again.
+
+    The file is complete in itself: it opens from disk, asks the network for nothing and forbids
+    itself to. In it are the headline, the similarity matrix, a slider over K that moves
+    memberships, labels and loss together, a table of the items to search and sort, the methods
+    side by side, what speaks for and against the draws, and the call with versions and seed.
+
+    Parameters
+    ----------
+    estimate : Estimate or array-like of shape (n,)
+        With a path, as from ``search="nmf-kl"``, the slider goes along it; else along the cuts of
+        average linkage or, beyond some thousand items, the best draws of each K.
+    draws : Draws or anything that can become one
+    path : path
+        Where the file goes; it is replaced in one step.
+    data : array-like of shape (n, p), optional
+        To draw, coloured by cluster: one or two columns as they are, more as principal components.
+    truth : array-like of shape (n,), optional
+        Known classes to score against.
+    comparison : Comparison or bool, optional
+        What :func:`partita.compare` returned. If None, every method is run up to 300 items and
+        the paper's conventional ones up to 5,000; False for none.
+    title : str
+    command : str, optional
+        The shell command to show beside the Python calls.
+    density : mapping or bool, optional
+        Keywords of :func:`partita.mixture.predictive_density`, as for
+        :func:`partita.plots.scatter`.
+    n_jobs : int
+        Threads; -1, the default, is every core.
+
+    Returns
+    -------
+    str
+        The absolute path of the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import partita as pt
+    >>> draws = pt.datasets.simulate_draws(30, 100, n_clusters=3, rng=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = report(pt.estimate(draws, rng=0), draws, os.path.join(folder, "report.html"))
+    ...     os.path.getsize(file) > 1_000_000
+    True
+    """
+    given = as_draws(draws)
+    n_jobs = validate.n_jobs(n_jobs)
+    best = _estimate(estimate, given, n_jobs)
+    if truth is not None:
+        truth = validate.labels("truth", truth, n_items=given.n_items)
+    table = _comparison(comparison, given, truth, best, n_jobs)
+    steps = steps_of(best, given, n_jobs=n_jobs)
+    order = item_order(best, given, truth=truth)
+    findings = _words.Findings.of(best, given, truth, table, n_jobs)
+    content = _content.content(best, given, steps, order, findings, data, density)
+    call = _words.call(
+        best,
+        given,
+        draws,
+        path=repr(os.path.basename(path)),
+        data=None if data is None else "data",
+        truth=None if truth is None else "truth",
+    )
+    text = _page.page(
+        title=str(title),
+        content=content,
+        parts=_words.parts(best, given, findings, steps.source, command, call),
+    )
+    io.write_text(path, text)
+    return os.path.abspath(path)
+
+
+def _estimate(estimate: Any, draws: Draws, n_jobs: int) -> Estimate:
+    """The estimate, or bare labels with the loss that they have."""
+    labels = validate.labels("estimate", getattr(estimate, "labels", estimate),
+                             n_items=draws.n_items)  # fmt: skip
+    if isinstance(estimate, Estimate):
+        return estimate
+    if isinstance(estimate, str):
+        raise InvalidTypeError(f"`estimate` must be an Estimate or labels; got {estimate!r}.")
+    value = expected_loss(labels, draws, loss=VI(), n_jobs=n_jobs)
+    return Estimate(canonical(labels), float(value), VI(), "the caller")
+
+
+def _comparison(
+    given: Comparison | bool | None, draws: Draws, truth: Any, best: Estimate, n_jobs: int
+) -> Comparison | None:
+    if isinstance(given, Comparison):
+        return given
+    n = draws.n_items
+    if given is False or (given is None and n > _SOME_METHODS):
+        return None
+    methods = None if given is True or n <= _EVERY_METHOD else list(METHODS)
+    with warnings.catch_warnings():
+        # That chains disagree is in the report itself.
+        warnings.simplefilter("ignore", PartitaWarning)
+        return compare(draws, truth=truth, methods=methods, rng=best.seed, n_jobs=n_jobs)

@@ -1,0 +1,115 @@
+"""What the slider over K goes along: a partition and memberships for each K."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import losses
+from partita import search as searches
+from partita.draws import Draws
+from partita.estimation import Estimate, Step, expected_loss
+from partita.estimation import estimate as find
+from partita.evidence import Evidence
+from partita.losses import VI
+from partita.partitions import canonical
+from partita.plots._palette import column_numbers
+from partita.uncertainty import align_memberships
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_MOST = 12  # positions of the slider
+_CUT_ITEMS = 6_000  # items up to which a dendrogram is cut
+_SCORED = 400  # draws that are scored where it is not
+_ALIGNED = 1_000  # draws that memberships are taken from
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """One position of the slider; ``numbers`` are those, hence colours, of the columns."""
+
+    rank: int
+    expected_loss: float
+    labels: NDArray[np.int64]
+    memberships: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Positions in order of K, which of them is the estimate, and what they are in words."""
+
+    positions: tuple[Position, ...]
+    chosen: int
+    source: str
+
+
+def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
+    """Return the estimate's own path or, where it has none, one for comparison."""
+    own = {step.rank: step for step in best.path if step.labels is not None}
+    loss = own_loss(best)
+    if own:
+        found, source = own, f"the path of {best.search_name}"
+    elif draws.n_items <= _CUT_ITEMS:
+        most = max(_MOST, best.n_clusters + 3)
+        cut = searches.Linkage("average", max_clusters=most)
+        cuts = find(Evidence(draws=draws, n_jobs=n_jobs), loss=loss, search=cut, n_jobs=n_jobs)
+        found = {step.rank: step for step in cuts.path if step.labels is not None}
+        source = "cuts of average linkage"
+    else:
+        found, source = _from_draws(draws, loss, n_jobs), "the best draw of each K"
+    rank = _place(best, found)
+    if rank is None:
+        rank = best.n_clusters
+        if found:
+            source += ", with the estimate in its place"
+        value = best.expected_loss
+        found[rank] = Step(rank, rank, value, labels=best.labels, memberships=best.memberships)
+    kept = sorted(sorted(found, key=lambda k: (abs(k - rank), k))[:_MOST])
+    some = draws.take(slice(None, None, -(-draws.n_draws // _ALIGNED)))
+    positions = tuple(_position(found[k], best, some, n_jobs) for k in kept)
+    return Steps(positions, kept.index(rank), source)
+
+
+def own_loss(best: Estimate) -> Any:
+    """The loss that the estimate minimised, or VI where a file only kept its name."""
+    if isinstance(best.loss, str):
+        return losses.NAMES.get(best.loss, VI())
+    return best.loss
+
+
+def _place(best: Estimate, found: dict[int, Step]) -> int | None:
+    """The rank of the step that is the estimate."""
+    for rank in sorted(found, key=lambda k: found[k].expected_loss):
+        if np.array_equal(canonical(found[rank].labels), best.labels):
+            if best.memberships is not None:
+                found[rank] = replace(found[rank], memberships=best.memberships)
+            return rank
+    return None
+
+
+def _from_draws(draws: Draws, loss: Any, n_jobs: int) -> dict[int, Step]:
+    picked = np.unique(np.linspace(0, draws.n_draws - 1, _SCORED).round().astype(np.int64))
+    some = draws.take(picked)
+    values = np.asarray(expected_loss(some.labels, some, loss=loss, n_jobs=n_jobs))
+    found = {}
+    for k in np.unique(some.n_clusters).tolist():
+        of_k = np.flatnonzero(some.n_clusters == k)
+        least = int(of_k[values[of_k].argmin()])
+        labels = some.labels[least].astype(np.int64)
+        value = float(expected_loss(labels, draws, loss=loss, n_jobs=n_jobs))
+        found[k] = Step(k, k, value, labels=labels)
+    return found
+
+
+def _position(step: Step, best: Estimate, draws: Draws, n_jobs: int) -> Position:
+    labels = canonical(step.labels)
+    if step.memberships is None:
+        soft = align_memberships(labels, draws, n_jobs=n_jobs).memberships
+    else:
+        soft = np.asarray(step.memberships, dtype=np.float64)
+    numbers = column_numbers(best.labels, labels, soft.shape[1])
+    return Position(step.rank, step.expected_loss, labels, soft, numbers)

@@ -1,0 +1,88 @@
+"""``partita plot`` and ``partita report``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import partita as pt
+from partita import plots
+from partita.cli import main
+
+HEADS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where = tmp_path_factory.mktemp("figures")
+    draws = pt.datasets.simulate_draws(24, 60, n_clusters=3, noise=0.2, rng=0)
+    np.savetxt(where / "draws.csv", draws.labels, fmt="%d", delimiter=",")
+    X = np.random.default_rng(0).normal(size=(24, 2))
+    np.savetxt(where / "data.csv", X, delimiter=",", header="a,b", comments="")
+    np.savetxt(where / "truth.csv", np.arange(24) // 8, fmt="%d")
+    pt.estimate(draws, search="nmf-kl", rng=0).save(where / "best.npz")
+    return where
+
+
+@pytest.mark.parametrize("kind", sorted(plots.NAMES))
+def test_plot(folder, kind):
+    out = folder / f"{kind}.png"
+    words = ["plot", kind, str(folder / "draws.csv"), "-o", str(out), "--seed", "0", "--dpi", "50"]
+    if kind != "comparison":
+        words += ["--estimate", str(folder / "best.npz")]
+    if kind in ("scatter", "ball"):
+        words += ["--data", str(folder / "data.csv")]
+    if kind in ("similarity", "comparison"):
+        words += ["--truth", str(folder / "truth.csv")]
+    assert main(words) == 0
+    assert out.read_bytes().startswith(HEADS["png"])
+
+
+@pytest.mark.parametrize("suffix", HEADS)
+def test_plot_formats(folder, suffix):
+    out = folder / f"figure.{suffix}"
+    assert main(["plot", "n-clusters", str(folder / "draws.csv"), "-o", str(out)]) == 0
+    assert out.read_bytes().startswith(HEADS[suffix])
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["plot", "similarity", "-o", "x.gif"], "--output must end in .png, .svg or .pdf"),
+        (["plot", "scatter", "-o", "x.png"], "--data must name"),
+        (["plot", "memberships-by-rank", "--ranks", "a", "-o", "x.png"], "--ranks must be"),
+        (["plot", "nothing", "-o", "x.png"], "invalid choice"),
+        (["report", "--data", "nowhere.csv", "--no-compare"], "cannot be read"),
+    ],
+)
+def test_mistakes(folder, capsys, monkeypatch, words, complaint):
+    monkeypatch.chdir(folder)
+    at = 2 if words[0] == "plot" else 1
+    words = [*words[:at], "draws.csv", *words[at:]]
+    try:
+        code = main(words)
+    except SystemExit as leaving:
+        code = leaving.code
+    assert code == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.count("\n") == 1
+
+
+def test_report(folder, capsys):
+    out = folder / "report.html"
+    words = ["report", str(folder / "draws.csv"), "--data", str(folder / "data.csv"), "-o"]
+    words += [str(out), "--truth", str(folder / "truth.csv"), "--no-compare", "--seed", "3"]
+    assert main(words) == 0
+    text = out.read_text(encoding="utf-8")
+    assert "partita report " in text
+    assert "--seed 3" in text
+    assert str(out) in capsys.readouterr().err
+
+
+def test_run_reports(folder):
+    out = folder / "run.html"
+    words = ["run", str(folder / "data.csv"), "--draws", "40", "--burn", "10", "--seed", "0"]
+    words += ["--report", str(out), "-o", str(folder / "estimate.csv"), "--prior", "conjugate"]
+    assert main(words) == 0
+    assert "partita run " in out.read_text(encoding="utf-8")
