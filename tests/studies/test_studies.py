@@ -18,7 +18,9 @@ def test_soft_is_as_the_paper_describes(tmp_path):
 
 
 def test_galaxy_without_the_papers_draws(tmp_path):
-    found = Galaxy(n_draws=500, n_burn=200, draws=tmp_path / "absent.npz").run(tmp_path)
+    found = Galaxy(
+        n_draws=500, n_burn=200, ranks=(2, 3), n_init=1, draws=tmp_path / "absent.npz"
+    ).run(tmp_path)
     table = found.tables["solutions_our"]
     assert table.loc["minvi", "clusters"] == "1-7 / 8-79 / 80-82"
     assert set(paper_table("galaxy").method) <= {name.split("/")[0] for name in table.index}

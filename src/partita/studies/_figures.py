@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partita.plots import palette
 from partita.studies._common import Frame
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ def scatters(data: FloatArray, partitions: Mapping[str, IntArray]) -> Any:
     """Draw items in the plane once for each partition."""
     figure, axes = _figure(1, len(partitions), (4.2 * len(partitions), 4), sharex=True, sharey=True)
     for ax, (title, labels) in zip(axes.flat, partitions.items(), strict=True):
-        for cluster in np.unique(labels):
-            ax.scatter(*data[labels == cluster].T, marker=MARKERS[cluster % len(MARKERS)], s=28)
+        for cluster, colour in enumerate(palette(int(labels.max()) + 1)):
+            mark = MARKERS[cluster % len(MARKERS)]
+            ax.scatter(*data[labels == cluster].T, marker=mark, s=28, color=colour)
         ax.set_title(title, fontsize=10)
     return figure
 
@@ -64,8 +66,9 @@ def memberships(by_rank: Mapping[int, FloatArray]) -> Any:
 
 def _curves(ax: Any, shares: FloatArray) -> None:
     items = np.arange(1, len(shares) + 1)
-    for cluster, column in enumerate(shares.T):
-        ax.plot(items, column, marker=MARKERS[cluster % len(MARKERS)], ms=3, lw=0.8)
+    for cluster, colour in enumerate(palette(shares.shape[1])):
+        mark = MARKERS[cluster % len(MARKERS)]
+        ax.plot(items, shares[:, cluster], marker=mark, ms=3, lw=0.8, color=colour)
     ax.set_ylim(-0.03, 1.03)
 
 
@@ -87,11 +90,10 @@ def strips(values: FloatArray, partitions: Mapping[str, IntArray]) -> Any:
     ax = axes[0, 0]
     names = list(partitions)
     for row, labels in enumerate(partitions.values()):
-        for cluster in np.unique(labels):
+        for cluster, colour in enumerate(palette(int(labels.max()) + 1)):
             mine = values[labels == cluster]
             mark = MARKERS[cluster % len(MARKERS)]
-            ax.scatter(mine, np.full(mine.size, row), marker=mark, s=18, lw=0.8)
-        ax.set_prop_cycle(None)
+            ax.scatter(mine, np.full(mine.size, row), marker=mark, s=18, lw=0.8, color=colour)
     titles = [f"{name} (K = {len(np.unique(partitions[name]))})" for name in names]
     ax.set_yticks(range(len(names)), titles)
     ax.invert_yaxis()

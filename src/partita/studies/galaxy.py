@@ -31,6 +31,9 @@ class Galaxy:
     Parameters
     ----------
     n_draws, n_burn : int
+    ranks : tuple of int
+    n_init : int
+        Ranks and restarts of NMF.
     draws : Path
         A file with the draws of the paper; they are analysed as well if it is there.
     seed : int
@@ -38,6 +41,8 @@ class Galaxy:
 
     n_draws: int = 10_000
     n_burn: int = 5_000
+    ranks: tuple[int, ...] = tuple(range(2, 13))
+    n_init: int = 10
     draws: Path = PAPERS_DRAWS
     seed: int = 0
 
@@ -55,7 +60,7 @@ class Galaxy:
         }
         if self.draws.exists():
             sources["the paper's draws"] = read_draws(self.draws)
-        found = {name: _answers(draws, self.seed) for name, draws in sources.items()}
+        found = {name: self._answers(draws) for name, draws in sources.items()}
         tables = {name: _table(answers) for name, answers in found.items()}
         fits = {name: _soft(draws, self.seed) for name, draws in sources.items()}
         slugs = {name: name.split()[0].strip("'").replace("the", "paper") for name in sources}
@@ -74,6 +79,16 @@ class Galaxy:
             figures,
             command=f"partita reproduce galaxy --seed {self.seed}",
         )
+
+    def _answers(self, draws: Draws) -> dict[str, IntArray]:
+        """All methods, and NMF once more R's way: its updates, H as they leave it."""
+        ours, theirs = (
+            replace(way, ranks=self.ranks, n_init=self.n_init)
+            for way in (methods.OUR_WAY, methods.R_WAY)
+        )
+        answers = methods.answers(draws, seed=self.seed, factoring=ours)
+        r_way = methods.factorised(Evidence(draws), theirs, seed=self.seed)
+        return answers | {f"{name}/mu": labels for name, labels in r_way.items()}
 
 
 def _shown(name: str) -> bool:
@@ -95,13 +110,6 @@ def runs(labels: IntArray) -> str:
         words = [f"{p[0]}-{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in pieces]
         told.append(", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1])
     return " / ".join(told)
-
-
-def _answers(draws: Draws, seed: int) -> dict[str, IntArray]:
-    """All methods, and NMF once more R's way: its updates, H as they leave it."""
-    answers = methods.answers(draws, seed=seed)
-    r_way = methods.factorised(Evidence(draws), methods.R_WAY, seed=seed)
-    return answers | {f"{name}/mu": labels for name, labels in r_way.items()}
 
 
 def _table(answers: dict[str, IntArray]) -> Frame:
