@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 import partita as pt
 from partita.errors import InvalidTypeError, InvalidValueError
+from partita.nmf import _hals
 from partita.nmf._compress import merge
 from partita.nmf._readings import normalized
 from partita.nmf._starts import nndsvd
@@ -68,6 +69,23 @@ def test_more_items_than_a_compressed_start_needs():
         else:
             value = 0.5 * ((psm - fitted) ** 2).sum()
         assert_allclose(fit.objective, value, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", ["ls", "offset"])
+@pytest.mark.parametrize("rank", [5, 9])
+def test_compression_ends_where_the_whole_matrix_does(rank, model, monkeypatch):
+    """With a gap in the spectrum after the rank (5 clusters), and beyond it."""
+    draws = pt.datasets.simulate_draws(220, 80, n_clusters=5, noise=0.3, rng=2)
+    psm = pt.posterior_similarity(draws).to_dense().copy()
+    small = _hals.compressed(as_target(psm, dense_only=True), rank)
+    assert small.gap_after(rank) == (rank == 5)
+    quick = pt.factorize(psm, model=model, rank=rank, n_init=4, rng=0)
+    monkeypatch.setattr(_hals, "SMALL", 1000)
+    plain = pt.factorize(psm, model=model, rank=rank, n_init=4, rng=0)
+    assert quick.objective <= plain.objective * 1.002
+    assert_allclose(np.sort(quick.restart_objectives), np.sort(plain.restart_objectives), rtol=0.01)
+    fitted = quick.W @ quick.H + (0 if quick.offset is None else quick.offset[:, None])
+    assert_allclose(quick.objective, 0.5 * ((psm - fitted) ** 2).sum(), rtol=1e-9)
 
 
 def test_readings_leave_the_product_alone():

@@ -102,11 +102,14 @@ def test_refusals():
         pt.search.NMF("ls", normalize="rows")
 
 
-def test_processes_answer_as_threads(planted):
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_every_backend_of_joblib_answers_alike(planted, backend):
     joblib = pytest.importorskip("joblib")
     search = pt.search.NMF("kl", ranks=[3, 4], n_init=2)
     here = pt.estimate(planted, search=search, rng=1, n_jobs=1)
-    with joblib.parallel_config("loky"):
+    with joblib.parallel_config(backend):
         there = pt.estimate(planted, search=search, rng=1, n_jobs=2)
     assert np.array_equal(here.labels, there.labels)
     assert np.array_equal(here.memberships, there.memberships)
+    for one, two in zip(here.path, there.path, strict=True):
+        assert np.array_equal(one.restart_objectives, two.restart_objectives)

@@ -19,6 +19,8 @@ def test_by_name_and_back_from_a_file(draws, tmp_path):
     best.save(tmp_path / "best.npz")
     again = pt.Estimate.load(tmp_path / "best.npz")
     assert np.array_equal(again.memberships, best.memberships)
+    assert again.search == best.search == pt.search.NMF("kl", ranks=range(2, 13))
+    assert again.search_name == "nmf-kl"
     assert len(again.path) == 11
     assert again.info["reading"] == best.info["reading"]
     for one, two in zip(again.path, best.path, strict=True):

@@ -200,11 +200,16 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
+def _is_kept(value: Any) -> bool:
+    """Whether JSON keeps a field, a tuple coming back as a list."""
+    return _is_plain(value) or (isinstance(value, tuple) and all(map(_is_plain, value)))
+
+
 def _describe(value: Any) -> dict[str, Any]:
     """A loss or a search as its class name and plain fields, or as its repr if it has others."""
     if is_dataclass(value):
         content = {f.name: getattr(value, f.name) for f in fields(value)}
-        if all(_is_plain(v) for v in content.values()):
+        if all(_is_kept(v) for v in content.values()):
             return {"class": type(value).__name__, "fields": content, "repr": repr(value)}
     return {"repr": value if isinstance(value, str) else repr(value)}
 
@@ -213,5 +218,8 @@ def _restore(about: dict[str, Any], room: Any) -> Any:
     """The value that was described, if its class is one of the room's, else its repr."""
     name = str(about.get("class"))
     if name in room.__all__ and is_dataclass(getattr(room, name)):
-        return getattr(room, name)(**about["fields"])
+        content = about["fields"].items()
+        return getattr(room, name)(
+            **{k: tuple(v) if isinstance(v, list) else v for k, v in content}
+        )
     return about["repr"]

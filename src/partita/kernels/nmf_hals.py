@@ -51,8 +51,39 @@ def _dot(X, Y):
 
 
 @fused_jit
-def _product(V, values, residual, X):
-    """X V, where V is dense, or U diag(values) Uᵀ + diag(residual) with V holding Uᵀ."""
+def _add(X, Y):
+    for k in range(X.shape[0]):
+        for i in range(X.shape[1]):
+            X[k, i] += Y[k, i]
+
+
+@fused_jit
+def _single(X, V):
+    """X V in single precision, four rows of V at a time: for few rows of X faster than BLAS."""
+    K, n = X.shape
+    out = np.zeros((K, n), np.float32)
+    for j in range(0, n - n % 4, 4):
+        v0, v1, v2, v3 = V[j], V[j + 1], V[j + 2], V[j + 3]
+        for k in range(K):
+            x0, x1, x2, x3 = X[k, j], X[k, j + 1], X[k, j + 2], X[k, j + 3]
+            o = out[k]
+            for i in range(n):
+                o[i] += (x0 * v0[i] + x1 * v1[i]) + (x2 * v2[i] + x3 * v3[i])
+    for j in range(n - n % 4, n):
+        v0 = V[j]
+        for k in range(K):
+            x0, o = X[k, j], out[k]
+            for i in range(n):
+                o[i] += x0 * v0[i]
+    return out
+
+
+@fused_jit
+def _product(V, values, residual, rest, X):
+    """X V, where V is dense, or U diag(values) Uᵀ + diag(residual) + rest with V holding Uᵀ.
+
+    ``rest`` is in single precision: it is small, and its product is what takes the time.
+    """
     if values.size == 0:
         return np.dot(X, V)
     inner = np.dot(X, V.T)
@@ -63,6 +94,8 @@ def _product(V, values, residual, X):
     for k in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[k, i] += X[k, i] * residual[i]
+    if rest.size > 0:
+        _add(out, _single(X.astype(np.float32), rest))
     return out
 
 
@@ -76,26 +109,36 @@ def _extrapolate(new, old, beta, out):
 
 @fused_jit
 def advance(
-    V, values, residual, norm2, fixed, n_sweeps, A, B, Ay, By, scalars, per_look, tolerance, n_looks
-):
+    V, values, residual, rest, shift, norm2, fixed, n_sweeps,
+    A, B, Ay, By, scalars, per_look, tolerance, n_looks,
+):  # fmt: skip
     """Iterate in place until a look sees too small a fall; return the iterations done.
 
     A look comes every ``per_look`` iterations, at most ``n_looks`` times. A, B are the accepted
     factors, Ay, By the extrapolated ones; ``scalars`` holds the extrapolation weight, its cap,
     the objective and what is as good as zero. The last ``fixed`` rows of B never change.
+    ``shift`` (2, K, n), where it is not empty, is what the products with A and with B lack.
     """
     K = A.shape[0]
+    corrected = shift.shape[0] == 2
     it = 0
     beta, cap, last = scalars[0], scalars[1], scalars[2]
     before = scalars[2]
     for it in range(1, n_looks * per_look + 1):
         Bn = By.copy()
         An = Ay.copy()
-        sweep(_product(V, values, residual, Ay), np.dot(Ay, Ay.T), Bn, K - fixed, n_sweeps)
-        P = _product(V, values, residual, Bn)
+        P = _product(V, values, residual, rest, Ay)
+        if corrected:
+            _add(P, shift[0])
+        sweep(P, np.dot(Ay, Ay.T), Bn, K - fixed, n_sweeps)
+        P = _product(V, values, residual, rest, Bn)
+        if corrected:
+            _add(P, shift[1])
         G = np.dot(Bn, Bn.T)
         sweep(P, G, An, K, n_sweeps)
         now = 0.5 * (norm2 - 2.0 * _dot(P, An) + _dot(np.dot(An, An.T), G))
+        if corrected:
+            now -= _dot(shift[0], Bn)
         if now > last:
             Ay[:] = A
             By[:] = B

@@ -122,8 +122,6 @@ class Model:
         Its iterations between two looks at the objective.
     dense_only : bool
         Whether every entry of π̂ must be at hand.
-    first_pass : bool
-        Whether every restart is iterated after ``prepare``, or that did it.
     begins_at : str, optional
         The model whose whole ``fast`` fit is the start, so that this one never ends worse.
     """
@@ -141,7 +139,6 @@ class Model:
     beta: float = 0.5
     per_look: int = 10
     dense_only: bool = False
-    first_pass: bool = True
     begins_at: str | None = None
 
 

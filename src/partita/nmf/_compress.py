@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,42 @@ if TYPE_CHECKING:
     from partita.nmf._common import Array, Target
 
 
+GAP = 3.0
+
+
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """V as U diag(values) Uᵀ + diag(residual), with ``vectors`` = Uᵀ of shape (r, n)."""
+    """V as U diag(values) Uᵀ + diag(residual), with ``vectors`` = Uᵀ of shape (r, n).
+
+    ``array`` is V itself, or None behind an operator.
+    """
 
     vectors: NDArray[np.float64]
     values: NDArray[np.float64]
     residual: NDArray[np.float64]
     norm2: float
+    array: NDArray[np.float64] | None
+
+    @cached_property
+    def rest(self) -> NDArray[np.float32]:
+        """What V has beyond that, in single precision since it is small."""
+        assert self.array is not None
+        rest = self.array - (self.vectors.T * self.values) @ self.vectors
+        np.fill_diagonal(rest, 0.0)
+        return rest.astype(np.float32)
+
+    def gap_after(self, rank: int) -> bool:
+        """Whether ``rank`` factors fit nothing of the size of what is left out.
+
+        Otherwise the last factors have no more weight than the rest, and iterations that see it
+        only from time to time go astray.
+        """
+        return bool(abs(self.values[rank - 1]) > GAP * abs(self.values[-1]))
+
+    def times(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """X V for X of shape (..., K, n)."""
+        inside = (X @ self.vectors.T * self.values) @ self.vectors
+        return np.asarray(inside + X * self.residual)
 
 
 def low_rank(target: Target, size: int, n_passes: int = 3) -> LowRank:
@@ -40,7 +69,7 @@ def low_rank(target: Target, size: int, n_passes: int = 3) -> LowRank:
     diagonal = target.operator.diagonal() if target.array is None else np.diagonal(target.array)
     residual = np.asarray(diagonal - inside)
     norm2 = float(values @ values + 2 * residual @ inside + residual @ residual)
-    return LowRank(np.ascontiguousarray(U.T), values, residual, norm2)
+    return LowRank(np.ascontiguousarray(U.T), values, residual, norm2, target.array)
 
 
 @dataclass(frozen=True, eq=False)

@@ -229,8 +229,8 @@ def factorize(
         Restarts; the one of least objective is reported.
     solver : {"fast", "mu"}
         Ours, or the multiplicative updates of the R package NMF step for step. "fast" brings every
-        restart to where its objective falls by less than 1e-3 of itself in a look, and the best
-        three to 1e-5.
+        restart to where its objective falls by less than 1e-3 of itself in a look, the best three
+        to 1e-4 and the best to 1e-5.
     init : {"random", "nndsvd"} or tuple
         Or one start: (W, H) or (W, H, offset). Random starts are shared between models.
     normalize : {"balance", "columns", "as-is"}

@@ -55,12 +55,7 @@ def solve(
 
 def _first(model: Model, target: Target, factors: Factors) -> Fits:
     blocks, n_iter = model.prepare(target, factors)
-    if model.first_pass:
-        return _iterate(model, target, blocks, TOLERANCES[0], n_iter)
-    found = model.factors(target, blocks)
-    objective = to_numpy(model.objective(target, found)).astype(np.float64)
-    done = np.zeros(objective.shape, dtype=bool)
-    return Fits(found, objective, np.full(objective.shape, n_iter), done)
+    return _iterate(model, target, blocks, TOLERANCES[0], n_iter)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +70,17 @@ class _Further:
     def __call__(self, group: Sequence[int]) -> Fits:
         rows = _rows(self.target, self.fits, group)
         blocks = self.model.blocks(self.target, rows.factors)
-        return _iterate(self.model, self.target, blocks, self.tolerance, int(rows.n_iter.max()))
+        known = rows.objective if self.target.is_numpy else None
+        n_iter = int(rows.n_iter.max())
+        return _iterate(self.model, self.target, blocks, self.tolerance, n_iter, known)
 
 
-def _iterate(model: Model, target: Target, blocks: Any, tolerance: float, n_before: int) -> Fits:
+def _iterate(
+    model: Model, target: Target, blocks: Any, tolerance: float, n_before: int, known: Any = None
+) -> Fits:
     xp = target.xp
-    known = model.objective(target, model.factors(target, blocks))
+    if known is None:
+        known = model.objective(target, model.factors(target, blocks))
     state = State.begin(xp, blocks, model.beta, known)
     looks = Looks(
         tolerance,
@@ -93,7 +93,8 @@ def _iterate(model: Model, target: Target, blocks: Any, tolerance: float, n_befo
         done = run(xp, lambda b: model.step(target, b), state, looks)
     state, n_iter, converged = done
     found = model.factors(target, state.blocks)
-    objective = to_numpy(model.objective(target, found)).astype(np.float64)
+    exact = state.objective if target.is_numpy else model.objective(target, found)
+    objective = to_numpy(exact).astype(np.float64)
     shape = objective.shape
     return Fits(found, objective, np.full(shape, n_before + n_iter), np.full(shape, converged))
 

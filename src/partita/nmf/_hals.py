@@ -7,6 +7,7 @@ Blocks are A = Wᵀ and B = H, (..., K, n). Rows of B past ``free`` are held fix
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from partita.nmf._common import EXACT, Blocks, Factors, Target, namespace, posit
 
 if TYPE_CHECKING:
     from partita.nmf._common import Array
+    from partita.nmf._compress import LowRank
 
 N_SWEEPS = 4
+N_SWEEPS_WHOLE = 6  # where the product they follow takes longer
 SMALL = 150  # below this, one loop over the whole matrix beats compression
 
 
@@ -79,42 +82,106 @@ def distance(target: Target, A: Array, B: Array) -> Array:
 def advance(
     target: Target, state: State, looks: Looks, fixed: int = 0
 ) -> tuple[State, int, bool] | None:
-    """Iterate one restart compiled, on a dense NumPy matrix that is not too large for that."""
-    if not target.is_numpy or target.array is None or target.n_items >= 2000:
+    """Iterate one restart compiled: on a compressed similarity where that pays, else as it is."""
+    if not target.is_numpy:
         return None
-    return _compiled(target.array, _NONE, _NONE, target.norm2, state, looks, fixed)
+    small = compressed(target, state.blocks[0].shape[-2] - fixed)
+    before = 0
+    if small is not None and small.gap_after(state.blocks[0].shape[-2] - fixed):
+        state, before, converged = _corrected(target, small, state, looks, fixed)
+        if converged:
+            return state, before, True
+    state, n_iter, converged = _whole(target, state, looks, fixed)
+    return state, before + n_iter, converged
 
 
 _NONE = np.empty(0)
+_NO_SHIFT = np.empty((0, 0, 0))
+_NO_REST = np.empty((0, 0), np.float32)
+
+
+def compressed(target: Target, rank: int) -> LowRank | None:
+    """An eigenfactor to iterate on, for NumPy and enough items."""
+    size = rank + 12
+    if not target.is_numpy or target.n_items < max(SMALL, 4 * size):
+        return None
+    return target.low_rank(size)
+
+
+def _whole(target: Target, state: State, looks: Looks, fixed: int) -> tuple[State, int, bool]:
+    if target.array is None or target.n_items >= 2000:
+        return run(target.xp, lambda b: alternate(target, b, fixed), state, looks)
+    small = compressed(target, state.blocks[0].shape[-2] - fixed)
+    if small is None:
+        seen = (target.array, _NONE, _NONE, _NO_REST, _NO_SHIFT, target.norm2)
+        return _compiled(seen, state, looks, fixed)
+    seen = (small.vectors, small.values, small.residual, small.rest, _NO_SHIFT, target.norm2)
+    found, n_iter, converged = _compiled(seen, state, looks, fixed, N_SWEEPS_WHOLE)
+    exact = distance(target, *found.blocks)
+    if not exact[0] <= state.objective[0]:  # a fall within the rounding of single precision
+        return state, n_iter, converged
+    return replace(found, objective=exact), n_iter, converged
+
+
+def _corrected(
+    target: Target, small: LowRank, state: State, looks: Looks, fixed: int
+) -> tuple[State, int, bool]:
+    """Iterate on the compressed similarity U, corrected to first order at every look.
+
+    With E = V - U and A₀, B₀ of the last look, ⟨E, AᵀB⟩ = ⟨A₀E, B⟩ + ⟨B₀E, A⟩ - ⟨A₀E, B₀⟩ up to
+    ⟨E, (A-A₀)ᵀ(B-B₀)⟩, so a look takes two products with V and its iterations none. Should the
+    exact objective rise, the state of the last look is returned as not converged.
+    """
+    one = replace(looks, most=1, tolerance=-1.0)
+    both = np.stack(state.blocks)
+    exact = target.times(both)
+    for look in range(1, looks.most + 1):
+        shift = exact - small.times(both)
+        norm2 = target.norm2 + 2.0 * float((shift[0] * both[1]).sum())
+        seen = (small.vectors, small.values, small.residual, _NO_REST, shift[:, 0], norm2)
+        ahead, _, _ = _compiled(seen, state, one, fixed)
+        both = np.stack(ahead.blocks)
+        exact = target.times(both)
+        now = _objective(target, exact[1], both[1] @ both[1].swapaxes(-1, -2), both[0])
+        fall = float(state.objective[0] - now[0])
+        if not fall >= 0.0:
+            return replace(state, ahead=state.blocks), (look - 1) * looks.every, False
+        state = replace(ahead, objective=now)
+        if fall <= looks.tolerance * now[0] or now[0] <= looks.floor:
+            return state, look * looks.every, True
+    return state, looks.most * looks.every, False
 
 
 def _compiled(
-    V: Array, values: Array, residual: Array, norm2: float, state: State, looks: Looks, fixed: int
-) -> tuple[State, int, bool]:
+    seen: tuple[Array, Array, Array, Array, Array, float], state: State, looks: Looks, fixed: int,
+    n_sweeps: int = N_SWEEPS,
+) -> tuple[State, int, bool]:  # fmt: skip
     def call(*rest: Any) -> int:
-        found = kernels.nmf_hals.advance(V, values, residual, norm2, fixed, N_SWEEPS, *rest)
-        return int(found)
+        return int(kernels.nmf_hals.advance(*seen, fixed, n_sweeps, *rest))
 
     K, n = state.blocks[0].shape[-2:]
-    return run_compiled(call, state, looks, cost=4 * V.size * K + 2 * N_SWEEPS * K * K * n)
+    size = seen[0].size + seen[3].size
+    return run_compiled(call, state, looks, cost=4 * size * K + 2 * n_sweeps * K * K * n)
 
 
-def fit(target: Target, blocks: Blocks, tolerance: float = 1e-3) -> tuple[Blocks, int]:
-    """Bring blocks near a minimum: on a compressed similarity where that pays, else as it is."""
-    K, n = blocks[0].shape[-2:]
+def fit(target: Target, factors: Factors, tolerance: float = 1e-3) -> tuple[Blocks, int]:
+    """Bring a start near a minimum: of the compressed similarity where that pays, uncorrected."""
+    K = factors.H.shape[-2]
     looks = Looks(tolerance, floor=EXACT * target.norm2)
-    state = State.begin(target.xp, blocks, 0.5)
-    size = K + 12
-    if target.is_numpy and n >= max(SMALL, 4 * size):
-        small = target.low_rank(size)
-        done = _compiled(small.vectors, small.values, small.residual, small.norm2, state, looks, 0)
+    small = compressed(target, K)
+    state = State.begin(target.xp, scaled(small or target, factors), 0.5)
+    if small is not None:
+        seen = (small.vectors, small.values, small.residual, _NO_REST, _NO_SHIFT, small.norm2)
+        state, _, _ = _compiled(seen, state, replace(looks, most=1, tolerance=-1.0), 0)
+        return state.blocks, looks.every
+    if target.is_numpy:
+        done = _whole(target, state, looks, 0)
     else:
-        found = advance(target, state, looks)
-        done = found or run(target.xp, lambda b: alternate(target, b), state, looks)
+        done = run(target.xp, lambda b: alternate(target, b), state, looks)
     return done[0].blocks, done[1]
 
 
-def scaled(target: Target, factors: Factors) -> Blocks:
+def scaled(target: Target | LowRank, factors: Factors) -> Blocks:
     """A start as blocks, rescaled so that WH is as near to V as a number can bring it."""
     xp = namespace(factors.W)
     A, B = transpose(xp, factors.W), factors.H

@@ -3,8 +3,9 @@
 ``solver="fast"``: alternating coordinate descent (HALS), four sweeps for each product with π̂,
 extrapolated with restarts. The sweeps are some thirty times cheaper than the product they follow,
 so four pay; extrapolation brings galaxy at rank 3 past the plateau (6.66) where multiplicative
-updates stop, to 3.63, in some thirty iterations. From 150 items on, the early iterations see an
-eigenfactor of π̂ and the rest of its diagonal, K + 12 columns, and the last ones π̂ itself.
+updates stop, to 3.63, in some thirty iterations. From 150 items on, iterations see an eigenfactor
+of π̂ with K + 12 columns and the rest of its diagonal. What that leaves out is corrected at every
+look where the spectrum has a gap after K, and otherwise multiplied in single precision.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
     """Rescale, then fit, on the compressed similarity where that pays."""
-    return _hals.fit(target, _hals.scaled(target, factors))
+    return _hals.fit(target, factors)
 
 
 def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
@@ -74,6 +75,4 @@ def objective(target: Target, factors: Factors) -> Array:
     return _hals.distance(target, transpose(target.xp, factors.W), factors.H)
 
 
-MODEL = Model(
-    "ls", 0.5, start, multiply, prepare, step, blocks, factors, objective, advance, first_pass=False
-)
+MODEL = Model("ls", 0.5, start, multiply, prepare, step, blocks, factors, objective, advance)

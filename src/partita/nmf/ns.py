@@ -43,7 +43,7 @@ def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
     """A least-squares fit of WH, balanced, with its zeros lifted."""
-    blocks, _ = _hals.fit(target, _hals.scaled(target, factors))
+    blocks, _ = _hals.fit(target, factors)
     return _newton.lifted(target.xp, *_hals.balanced(target.xp, *blocks)), 0
 
 

@@ -36,7 +36,7 @@ def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
     """The ``ls`` fit, balanced, W and Hᵀ averaged."""
-    blocks, _ = _hals.fit(target, _hals.scaled(target, factors))
+    blocks, _ = _hals.fit(target, factors)
     A, B = _hals.balanced(target.xp, *blocks)
     return (0.5 * (A + B),), 0
 
