@@ -12,7 +12,7 @@ from partita.mixture.moves import ITEMS
 def advance(model, state, *, n_draws, n_burn=0, thin=1, items="explicit", sm=2, re=1):
     """Run a chain; returns the state (it may have grown), labels and traces."""
     n = model.x.shape[0]
-    labels, traces = np.zeros((n_draws, n), np.uint8), np.zeros((n_draws, 3))
+    labels, traces = np.zeros((n_draws, n), np.uint32), np.zeros((n_draws, 3))
     plan = np.array([n_burn, n_burn + n_draws * thin, thin, ITEMS[items], sm, re, n_burn])
     state.cursor[:3] = 0
     step = kernels.mixture_chain.advance
