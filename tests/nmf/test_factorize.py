@@ -190,3 +190,17 @@ def test_galaxy_fast_against_mu(galaxy_draws, model):
         ratios.append(fast / slow)
     assert max(ratios) <= 1.001
     assert np.mean(np.array(ratios) <= 1.0) >= 0.9
+
+
+@pytest.mark.parametrize("model", ["kl", "ns"])
+def test_skipping_zeros_changes_nothing(model, monkeypatch):
+    from partita.nmf import _common
+
+    draws = pt.datasets.simulate_draws(90, 40, n_clusters=5, noise=0.05, rng=2)
+    psm = pt.posterior_similarity(draws).to_dense()
+    assert 0.3 < np.mean(psm == 0) < 1
+    skipped = pt.factorize(psm, model=model, rank=6, n_init=3, rng=0)
+    monkeypatch.setattr(_common, "WORTH_SKIPPING", -1.0)
+    whole = pt.factorize(psm, model=model, rank=6, n_init=3, rng=0)
+    assert np.allclose(skipped.restart_objectives, whole.restart_objectives, rtol=1e-6)
+    assert np.array_equal(skipped.labels, whole.labels)

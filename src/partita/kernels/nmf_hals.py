@@ -116,7 +116,8 @@ def advance(
 
     A look comes every ``per_look`` iterations, at most ``n_looks`` times. A, B are the accepted
     factors, Ay, By the extrapolated ones; ``scalars`` holds the extrapolation weight, its cap,
-    the objective and what is as good as zero. The last ``fixed`` rows of B never change.
+    the objective, and the least that a fall is measured against. The last ``fixed`` rows of B
+    never change.
     ``shift`` (2, K, n), where it is not empty, is what the products with A and with B lack.
     """
     K = A.shape[0]
@@ -153,7 +154,7 @@ def advance(
             cap = min(1.0, GROW_CAP * cap)
             beta = min(cap, GROW * beta)
         if it % per_look == 0:
-            if before - last <= tolerance * last or last <= scalars[3]:
+            if before - last <= tolerance * max(last, scalars[3]):
                 break
             before = last
     scalars[0], scalars[1], scalars[2] = beta, cap, last

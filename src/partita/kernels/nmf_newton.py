@@ -23,20 +23,31 @@ _LN2 = 0.6931471805599453
 
 
 @fused_jit
-def _mix(A, b, out, start):
-    for i in range(out.size):
+def _gather(v, columns, A, values, out):
+    """What a row of V has at some columns, and A there."""
+    for i in range(columns.size):
+        values[i] = v[columns[i]]
+    for k in range(A.shape[0]):
+        a, o = A[k], out[k]
+        for i in range(columns.size):
+            o[i] = a[columns[i]]
+
+
+@fused_jit
+def _mix(A, b, out, start, n):
+    for i in range(n):
         out[i] = start
     for k in range(A.shape[0]):
         a = A[k]
         bk = b[k]
-        for i in range(out.size):
+        for i in range(n):
             out[i] += a[i] * bk
 
 
 @fast_jit
-def _hessian(A, u, out):
+def _hessian(A, u, out, n):
     """A diag(u) Aᵀ, two rows by two at a time so that each load serves two products."""
-    K, n = A.shape
+    K = A.shape[0]
     for k in range(0, K - 1, 2):
         a0, a1 = A[k], A[k + 1]
         for m in range(k, K - 1, 2):
@@ -79,7 +90,7 @@ def _descend(hess, g, b, d, n_sweeps):
 
 
 @fast_jit
-def _damping(u, r, delta, slope):
+def _damping(u, r, delta, slope, n):
     """The largest of 1, ½, ¼, ... at which the divergence cannot rise; no logarithm needed.
 
     With x = tδ/T, -log(1+x) + x <= ½x²/(1 + min(x, 0)), which bounds the change from above.
@@ -87,7 +98,7 @@ def _damping(u, r, delta, slope):
     t = 1.0
     for _ in range(HALVINGS):
         bound = 0.0
-        for i in range(u.size):
+        for i in range(n):
             x = t * delta[i] * r[i]
             y = 1.0 + (x if x < 0.0 else 0.0)
             y = y if y > STEEPEST else STEEPEST
@@ -99,10 +110,17 @@ def _damping(u, r, delta, slope):
 
 
 @fast_jit
-def half(V, A, B, n_sweeps, lo, hi):
-    """One damped Newton step for the columns lo..hi of B, in place, with A fixed."""
-    K, n = A.shape
-    mass = A.sum(axis=1)
+def half(V, starts, columns, whole, B, n_sweeps, lo, hi):
+    """One damped Newton step for the columns lo..hi of B, in place, with A = ``whole`` fixed.
+
+    ``starts`` and ``columns`` say where V is not zero, if ``starts`` is not empty; elsewhere the
+    divergence is linear, and all it takes is the sums over the rows of A.
+    """
+    K, n = whole.shape
+    mass = whole.sum(axis=1)
+    skip = starts.size > 0
+    A = np.empty_like(whole) if skip else whole
+    v = np.empty(n)
     r = np.empty(n)
     u = np.empty(n)
     delta = np.empty(n)
@@ -111,9 +129,13 @@ def half(V, A, B, n_sweeps, lo, hi):
     b = np.empty(K)
     hess = np.empty((K, K))
     for j in range(lo, hi):
-        v = V[j]
         b[:] = B[:, j]
-        _mix(A, b, r, TINY)
+        if skip:
+            n = starts[j + 1] - starts[j]
+            _gather(V[j], columns[starts[j] : starts[j + 1]], whole, v, A)
+        else:
+            v = V[j]
+        _mix(A, b, r, TINY, n)
         for i in range(n):
             r[i] = 1.0 / r[i]
             u[i] = v[i] * r[i]
@@ -126,28 +148,31 @@ def half(V, A, B, n_sweeps, lo, hi):
             d[k] = 0.0
         for i in range(n):
             u[i] *= r[i]
-        _hessian(A, u, hess)
+        _hessian(A, u, hess, n)
         _descend(hess, g, b, d, n_sweeps)
-        _mix(A, d, delta, 0.0)
+        _mix(A, d, delta, 0.0, n)
         slope = 0.0
         for k in range(K):
             slope += g[k] * d[k]
         for i in range(n):
             slope -= u[i] * delta[i] * delta[i]
-        t = _damping(u, r, delta, slope)
+        t = _damping(u, r, delta, slope, n)
         for k in range(K):
             B[k, j] = max(0.0, b[k] + t * d[k])
 
 
 @fast_jit
-def divergence(V, A, B, lo, hi):
-    """Σ_ij t_ij - V_ij log t_ij over the columns lo..hi, t = AᵀB.
+def divergence(V, starts, columns, whole, B, lo, hi):
+    """Σ_ij t_ij - V_ij log t_ij over the columns lo..hi, t = AᵀB, with A and V as for ``half``.
 
     The logarithm is written out, exponent and mantissa and a series in (m-1)/(m+1), so that it
     runs four or eight at a time; its error is that of the last bits.
     """
-    K, n = A.shape
-    mass = A.sum(axis=1)
+    K, n = whole.shape
+    mass = whole.sum(axis=1)
+    skip = starts.size > 0
+    A = np.empty_like(whole) if skip else whole
+    v = np.empty(n)
     t = np.empty(n)
     b = np.empty(K)
     bits = t.view(np.int64)
@@ -157,9 +182,13 @@ def divergence(V, A, B, lo, hi):
     ef = exponent.view(np.float64)
     total = 0.0
     for j in range(lo, hi):
-        v = V[j]
         b[:] = B[:, j]
-        _mix(A, b, t, TINY)
+        if skip:
+            n = starts[j + 1] - starts[j]
+            _gather(V[j], columns[starts[j] : starts[j + 1]], whole, v, A)
+        else:
+            v = V[j]
+        _mix(A, b, t, TINY, n)
         for k in range(K):
             total += b[k] * mass[k]
         for i in range(n):
@@ -218,8 +247,9 @@ def _extrapolate(new, old, beta, keep, out):
 
 @fused_jit
 def advance(
-    V, constant, theta, n_sweeps, keep, A, B, Ay, By, scalars, per_look, tolerance, n_looks
-):
+    V, starts, columns, constant, theta, n_sweeps, keep,
+    A, B, Ay, By, scalars, per_look, tolerance, n_looks,
+):  # fmt: skip
     """Iterate in place until a look sees too small a fall; as :func:`nmf_hals.advance`."""
     n = A.shape[1]
     it = 0
@@ -228,10 +258,10 @@ def advance(
     for it in range(1, n_looks * per_look + 1):
         Bn = By.copy()
         An = Ay.copy()
-        half(V, _smooth(Ay, theta), Bn, n_sweeps, 0, n)
+        half(V, starts, columns, _smooth(Ay, theta), Bn, n_sweeps, 0, n)
         SB = _smooth(Bn, theta)
-        half(V, SB, An, n_sweeps, 0, n)
-        now = max(0.0, constant + divergence(V, An, SB, 0, n))
+        half(V, starts, columns, SB, An, n_sweeps, 0, n)
+        now = max(0.0, constant + divergence(V, starts, columns, An, SB, 0, n))
         if now > last:
             Ay[:] = A
             By[:] = B
@@ -246,7 +276,7 @@ def advance(
             cap = min(1.0, GROW_CAP * cap)
             beta = min(cap, GROW * beta)
         if it % per_look == 0:
-            if before - last <= tolerance * last or last <= scalars[3]:
+            if before - last <= tolerance * max(last, scalars[3]):
                 break
             before = last
     scalars[0], scalars[1], scalars[2] = beta, cap, last

@@ -79,7 +79,7 @@ def advance(V, norm2, n_sweeps, B, By, scalars, per_look, tolerance, n_looks):
             cap = min(1.0, GROW_CAP * cap)
             beta = min(cap, GROW * beta)
         if it % per_look == 0:
-            if before - last <= tolerance * last or last <= scalars[3]:
+            if before - last <= tolerance * max(last, scalars[3]):
                 break
             before = last
     scalars[0], scalars[1], scalars[2] = beta, cap, last

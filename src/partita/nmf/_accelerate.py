@@ -78,7 +78,10 @@ def _least(xp: Any, a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True)
 class Looks:
-    """When to look at the objective, what fall in it is worth going on for, and what is zero."""
+    """When to look at the objective, and what fall in it is worth going on for.
+
+    The fall is relative to the objective, or to ``floor`` where the objective is less.
+    """
 
     tolerance: float
     every: int = 10
@@ -102,7 +105,8 @@ def run(
         now = state.objective
         known = before < float("inf")
         fall = xp.where(known, before, 2.0 * now + xp.ones_like(now)) - now
-        if not bool(xp.any((fall > looks.tolerance * now) & (now > looks.floor))):
+        least = xp.where(now > looks.floor, now, looks.floor * xp.ones_like(now))
+        if not bool(xp.any(fall > looks.tolerance * least)):
             return state, look * looks.every, True
     return state, looks.most * looks.every, False
 
@@ -126,7 +130,7 @@ def run_compiled(
         converged = done < n_looks * looks.every
         if n_looks == 1:  # the loop stops after its one look either way
             now = scalars[2]
-            converged = bool(before - now <= looks.tolerance * now or now <= looks.floor)
+            converged = bool(before - now <= looks.tolerance * max(now, looks.floor))
     beta, cap, objective = (scalars[i : i + 1] for i in range(3))
     found = [x[None] for x in arrays]
     half = len(found) // 2

@@ -16,7 +16,10 @@ Array: TypeAlias = Any  # of any array-API library: NumPy, CuPy, PyTorch, array-
 Blocks: TypeAlias = tuple[Array, ...]
 
 EPSILON = 1e-9  # R's floor in the least-squares updates
-EXACT = 1e-10  # an objective below this part of the size of V is as good as zero
+# An objective of this part of the size of V is a relative error of half a percent in its numbers,
+# finer than what tens of thousands of draws know of them: below it, progress is counted against it.
+NOISE = 1e-5
+WORTH_SKIPPING = 0.8  # of non-zeros, at most
 
 
 class Factors(NamedTuple):
@@ -66,6 +69,17 @@ class Target:
         V = self.array
         logs = self.xp.log(self.xp.where(V > 0, V, self.xp.ones_like(V)))
         return float(self.xp.sum(V * logs - V))
+
+    @cached_property
+    def seen(self) -> tuple[Array, Array]:
+        """Where V is not zero: columns ``found[starts[j]:starts[j + 1]]`` of row j.
+
+        A divergence has logarithms only there. Empty where zeros are too few to be worth skipping.
+        """
+        counts = np.count_nonzero(self.array, axis=1)
+        if counts.sum() > WORTH_SKIPPING * self.array.size:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.concatenate([[0], np.cumsum(counts)]), np.nonzero(self.array)[1]
 
     def times(self, X: Array) -> Array:
         """X V for X of shape (..., K, n): one product however many restarts are stacked."""

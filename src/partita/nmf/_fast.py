@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.nmf._accelerate import KEEP, Looks, State, run
-from partita.nmf._common import EXACT, Factors
+from partita.nmf._common import NOISE, Factors
 from partita.nmf._multiplicative import to_numpy
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _iterate(
         tolerance,
         model.per_look,
         keep=KEEP if model.dense_only else 0.0,
-        floor=EXACT * (target.total if model.dense_only else target.norm2),
+        floor=NOISE * (target.total if model.dense_only else target.norm2),
     )
     done = None if model.advance is None else model.advance(target, state, looks)
     if done is None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from partita import kernels
 from partita.nmf._accelerate import Looks, State, run, run_compiled
-from partita.nmf._common import EXACT, Blocks, Factors, Target, namespace, positive, transpose
+from partita.nmf._common import NOISE, Blocks, Factors, Target, namespace, positive, transpose
 
 if TYPE_CHECKING:
     from partita.nmf._common import Array
@@ -147,7 +147,7 @@ def _corrected(
         if not fall >= 0.0:
             return replace(state, ahead=state.blocks), (look - 1) * looks.every, False
         state = replace(ahead, objective=now)
-        if fall <= looks.tolerance * now[0] or now[0] <= looks.floor:
+        if fall <= looks.tolerance * max(now[0], looks.floor):
             return state, look * looks.every, True
     return state, looks.most * looks.every, False
 
@@ -167,7 +167,7 @@ def _compiled(
 def fit(target: Target, factors: Factors, tolerance: float = 1e-3) -> tuple[Blocks, int]:
     """Bring a start near a minimum: of the compressed similarity where that pays, uncorrected."""
     K = factors.H.shape[-2]
-    looks = Looks(tolerance, floor=EXACT * target.norm2)
+    looks = Looks(tolerance, floor=NOISE * target.norm2)
     small = compressed(target, K)
     state = State.begin(target.xp, scaled(small or target, factors), 0.5)
     if small is not None:

@@ -38,7 +38,9 @@ def half(target: Target, A: Array, B: Array) -> Array:
     chunk = max(1, int(_CALL / (n * K * (K + 6))))
     for a, b in zip(A.reshape(-1, K, n), out.reshape(-1, K, n), strict=True):
         for lo in range(0, n, chunk):
-            kernels.nmf_newton.half(target.array, a, b, N_SWEEPS, lo, min(lo + chunk, n))
+            kernels.nmf_newton.half(
+                target.array, *target.seen, a, b, N_SWEEPS, lo, min(lo + chunk, n)
+            )
     return out
 
 
@@ -98,7 +100,7 @@ def advance(
 
     def call(*rest: Any) -> int:
         found = kernels.nmf_newton.advance(
-            target.array, target.entropy, theta, N_SWEEPS, looks.keep, *rest
+            target.array, *target.seen, target.entropy, theta, N_SWEEPS, looks.keep, *rest
         )
         return int(found)
 
@@ -120,7 +122,7 @@ def divergence(target: Target, A: Array, B: Array) -> Array:
     found = [
         constant
         + sum(
-            kernels.nmf_newton.divergence(target.array, a, b, lo, min(lo + chunk, n))
+            kernels.nmf_newton.divergence(target.array, *target.seen, a, b, lo, min(lo + chunk, n))
             for lo in range(0, n, chunk)
         )
         for a, b in zip(A.reshape(-1, K, n), B.reshape(-1, K, n), strict=True)
