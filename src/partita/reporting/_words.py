@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _DOUBTFUL = 0.8  # probability below which an item's place is called doubtful
 _NAMED = 6
+GIVEN = "the caller"  # what found labels that came without an estimate
 _BOUNDS = {
     "horizontal": "farthest (horizontal)",
     "upper_vertical": "fewest clusters (upper vertical)",
@@ -210,11 +211,14 @@ def call(best: Estimate, draws: Draws, given: Any, **more: Any) -> str:
     loss = repr(best.loss_name) if best.loss_name in losses.NAMES else f"pt.losses.{best.loss!r}"
     search = repr(best.search_name) if "(" not in best.search_name else f"pt.search.{best.search!r}"
     file = os.fspath(given) if isinstance(given, str | os.PathLike) else "draws.npz"
+    found = f"pt.estimate(draws, loss={loss}, search={search}, rng={best.seed})"
+    if best.search == GIVEN:
+        found = "labels  # as given"
     words = "".join(f", {name}={value}" for name, value in more.items() if value is not None)
     return (
         "import partita as pt\n\n"
         f"draws = pt.read_draws({os.path.basename(file)!r})  # {draws!r}\n"
-        f"best = pt.estimate(draws, loss={loss}, search={search}, rng={best.seed})\n"
+        f"best = {found}\n"
         f"pt.report(best, draws{words})\n"
     )
 
