@@ -1,4 +1,4 @@
-"""The main job, end to end: data in, draws sampled, the estimates of every method out, and a report.
+"""The main job, end to end: data in, draws sampled, every method's estimate and a report out.
 
 Run by ``make demo``. The data are the velocities of 82 galaxies that come with the package.
 """
