@@ -125,7 +125,7 @@ def _headline(best: Estimate, draws: Draws, findings: Findings) -> str:
         f"<strong>{validate.count_text(best.n_clusters, 'cluster')}</strong> of "
         f"{validate.count_text(draws.n_items, 'item')}, of sizes {_sizes(best)}.",
         f"Expected {escape(best.loss_name)} {best.expected_loss:.4g}"
-        + (f" (Monte Carlo error {error.error:.2g})" if np.isfinite(error.error) else "")
+        + (f" (Monte Carlo error {error.error:.2g})" if _is_of(error, best) else "")
         + f", found by {escape(best.search_name)}.",
         f"{ball.prob:.0%} of the posterior lies within {escape(losses.name_of(ball.loss))} "
         f"{ball.radius:.3g} of it.",
@@ -138,6 +138,11 @@ def _headline(best: Estimate, draws: Draws, findings: Findings) -> str:
             f"{variation_of_information(findings.truth, best.labels):.3f}."
         )
     return "\n".join(f"<li>{line}</li>" for line in lines)
+
+
+def _is_of(error: LossError, best: Estimate) -> bool:
+    """Whether there is an error, and of the loss that was minimised."""
+    return bool(np.isfinite(error.error)) and losses.name_of(error.loss) == best.loss_name
 
 
 def _sizes(best: Estimate) -> str:
