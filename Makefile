@@ -37,6 +37,7 @@ format: .venv/.develop
 bench: .venv/.develop  ## ratios against rivals, in one run
 	$(BIN)/python benchmarks/similarity.py
 	$(BIN)/python benchmarks/credible_ball.py
+	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/search.py --quick
 	$(BIN)/python benchmarks/mixture.py speed scaling
 	$(BIN)/python benchmarks/nmf.py path

@@ -82,7 +82,8 @@ def galaxy() -> None:
     X, draws = galaxies()
     table = pt.compare(draws, rng=1, n_jobs=-1)
     found = {name: table.estimates[name] for name in PAPER}
-    ax = pt.plots.scatter(X, found, draws, density={"prior": "paper"})
+    colours = table.estimates["auto-vi"]
+    ax = pt.plots.scatter(X, found, draws, density={"prior": "paper"}, reference=colours)
     ax.set_xlabel("velocity (1,000 km/s)")
     save(ax.figure, "galaxy")
 
@@ -160,7 +161,7 @@ def ball() -> None:
 
 def traces() -> None:
     """The chains of the galaxies."""
-    save(pt.plots.traces(galaxies()[1])[0].figure, "traces")
+    save(pt.plots.traces(galaxies()[1].thin(5))[0].figure, "traces")
 
 
 def numbers() -> None:

@@ -1,4 +1,4 @@
-"""The main job, end to end: data in, draws sampled, the estimates of every method out.
+"""The main job, end to end: data in, draws sampled, every method's estimate and a report out.
 
 Run by ``make demo``. The data are the velocities of 82 galaxies that come with the package.
 """
@@ -30,5 +30,9 @@ table.frame.to_csv(out / "comparison.csv")
 best = pt.estimate(draws, loss="vi", rng=1, n_jobs=-1)
 best.to_frame().to_csv(out / "estimate.csv")
 print(f"\n{best}")
+report = pt.report(
+    best, draws, out / "report.html", galaxies.to_frame(), comparison=table, title="82 galaxies"
+)
 print(f"The data, the draws, the comparison and the estimate are in {out}/")
 print(f"From the shell: partita run {out / 'galaxies.csv'}")
+print(f"The report, to open in a browser: {report}")

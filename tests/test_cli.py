@@ -142,7 +142,8 @@ def test_every_command_has_help_and_a_clean_error(command, capsys):
         main([command, "--help"])
     assert stop.value.code == 0
     assert "usage: partita" in capsys.readouterr().out
-    code, out, err = run(capsys, command, "no-such-file.csv")
+    needed = ("similarity", "-o", "figure.png") if command == "plot" else ()
+    code, out, err = run(capsys, command, *needed, "no-such-file.csv")
     assert (code, out) == (2, "")
     assert err.startswith("partita: ")
     assert err.count("\n") == 1

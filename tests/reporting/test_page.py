@@ -120,6 +120,43 @@ def test_degenerate_draws(draws, tmp_path):
     assert "Do not trust" in Path(path).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("method", sorted(pt.search.METHODS))
+def test_every_method(draws, tmp_path, method):
+    best = pt.estimate(draws, method=method)
+    text = Path(pt.report(best, draws, tmp_path / "report.html", comparison=False)).read_text(
+        "utf-8"
+    )
+    assert f"Expected {best.loss_name} {best.expected_loss:.4g}" in text
+
+
+def test_a_loss_of_ones_own_and_weights(reference_arrays, tmp_path):
+    class CountOff:
+        needs = "draws"
+
+        def __call__(self, truth, labels):
+            return float(abs(len(set(truth)) - len(set(labels))))
+
+        def __repr__(self):
+            return "<CountOff>"
+
+    weights = np.random.default_rng(0).random(400)
+    draws = pt.Draws(reference_arrays["labels"], weights=weights)
+    best = pt.estimate(draws, loss=CountOff(), search="draws")
+    text = Path(pt.report(best, draws, tmp_path / "report.html", comparison=False)).read_text(
+        "utf-8"
+    )
+    assert "&lt;CountOff&gt;" in text
+    assert "<CountOff>" not in text
+
+
+def test_an_estimate_from_a_file(draws, tmp_path):
+    pt.estimate(draws, search="average", rng=0).save(tmp_path / "best.npz")
+    best = pt.Estimate.load(tmp_path / "best.npz")
+    assert pt.report(best, draws, tmp_path / "report.html", comparison=False).endswith(
+        "report.html"
+    )
+
+
 def test_says_how_to_get_it_again(hostile_report):
     text = hostile_report.read_text(encoding="utf-8")
     assert "search=&#x27;nmf-kl&#x27;, rng=0)" in text

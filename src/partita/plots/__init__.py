@@ -11,13 +11,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from partita.plots._average import Averaged, average_similarity
+from partita.plots._ball import credible_ball
+from partita.plots._comparison import comparison
+from partita.plots._history import search_history
+from partita.plots._loss import loss_by_rank
 from partita.plots._memberships import memberships, memberships_by_rank
-from partita.plots._numbers import loss_by_rank, n_clusters, search_history, traces
+from partita.plots._n_clusters import n_clusters
 from partita.plots._order import item_order
 from partita.plots._palette import matched_labels, palette
+from partita.plots._reconstruction import reconstruction
 from partita.plots._scatter import scatter
-from partita.plots._several import comparison, credible_ball
-from partita.plots._similarity import reconstruction, similarity
+from partita.plots._similarity import similarity
+from partita.plots._traces import traces
 
 __all__ = [
     "NAMES",

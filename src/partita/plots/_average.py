@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import validate
+from partita import kernels, validate
 from partita.distributed import blocks
 from partita.draws import Draws
 from partita.evidence import as_evidence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = 8_192  # clusters of draws multiplied at a time
 _CELLS = 4_000_000  # similarities looked at in one go
+_WORK = 10_000_000  # labels looked at in some thirty milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Averaged:
 
 
 def average_similarity(
-    data: Any, order: Any = None, *, max_cells: int = 600, max_draws: int = 2_000
+    data: Any, order: Any = None, *, max_cells: int = 600, max_draws: int = 1_000
 ) -> Averaged:
     """Return π̂ of the items in ``order``, averaged over blocks to at most ``max_cells`` a side.
 
@@ -90,26 +91,14 @@ def _from_draws(
     cell_of = np.empty(order.size, dtype=np.int64)
     cell_of[order] = np.repeat(np.arange(cells), np.diff(edges))
     total = np.zeros((cells, cells), dtype=np.float32)
-    counts = np.empty((cells, _COLUMNS), dtype=np.float32)
-    filled = 0
-    for m, weight in zip(used, weights, strict=True):
-        labels, done = draws.labels[m], 0
-        k = int(draws.n_clusters[m])
-        key = cell_of * k + labels
-        table = np.bincount(key, minlength=cells * k).reshape(cells, k)
-        root = np.float32(np.sqrt(weight))
-        while done < k:
-            width = min(k - done, _COLUMNS - filled)
-            np.multiply(
-                table[:, done : done + width], root, out=counts[:, filled : filled + width],
-                casting="unsafe",
-            )  # fmt: skip
-            done, filled = done + width, filled + width
-            if filled == _COLUMNS:
-                total += counts @ counts.T
-                filled = 0
-    if filled:
-        total += counts[:, :filled] @ counts[:, :filled].T
+    most = int(draws.n_clusters[used].max())
+    for part in blocks(used.size, min(_COLUMNS // most, _WORK // order.size)):
+        labels = draws.labels[used[part]]
+        table = np.zeros((len(labels), most, cells), dtype=np.int32)
+        kernels.alignment.overlaps(labels, cell_of, table)
+        roots = np.sqrt(weights[part]).astype(np.float32)
+        counts = (table * roots[:, None, None]).reshape(-1, cells)
+        total += counts.T @ counts
     return _over_sizes(total, edges)
 
 

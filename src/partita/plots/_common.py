@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 INK = "#333333"
 FAINT = "#8a8a8a"
+ACCENT = "#0072b2"
+CHOSEN = "#d55e00"
 
 
 def pyplot() -> Any:
@@ -81,3 +83,17 @@ def check_order(order: Any, n_items: int) -> NDArray[np.int64]:
             f"`order` must be 'estimate', 'truth', 'given' or every position below {n_items} once."
         )
     return found.astype(np.int64)
+
+
+def without_box(ax: Axes) -> Axes:
+    """Take away the upper and the right edge."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def whole_ticks(ax: Axes, which: str) -> None:
+    """Mark whole numbers alone on the x or the y axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(MaxNLocator(integer=True))

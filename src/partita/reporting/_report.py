@@ -120,7 +120,7 @@ def _estimate(estimate: Any, draws: Draws, n_jobs: int) -> Estimate:
     if isinstance(estimate, str):
         raise InvalidTypeError(f"`estimate` must be an Estimate or labels; got {estimate!r}.")
     value = expected_loss(labels, draws, loss=VI(), n_jobs=n_jobs)
-    return Estimate(canonical(labels), float(value), VI(), "the caller")
+    return Estimate(canonical(labels), float(value), VI(), _words.GIVEN)
 
 
 def _comparison(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _DOUBTFUL = 0.8  # probability below which an item's place is called doubtful
 _NAMED = 6
+GIVEN = "the caller"  # what found labels that came without an estimate
 _BOUNDS = {
     "horizontal": "farthest (horizontal)",
     "upper_vertical": "fewest clusters (upper vertical)",
@@ -124,7 +125,7 @@ def _headline(best: Estimate, draws: Draws, findings: Findings) -> str:
         f"<strong>{validate.count_text(best.n_clusters, 'cluster')}</strong> of "
         f"{validate.count_text(draws.n_items, 'item')}, of sizes {_sizes(best)}.",
         f"Expected {escape(best.loss_name)} {best.expected_loss:.4g}"
-        + (f" (Monte Carlo error {error.error:.2g})" if np.isfinite(error.error) else "")
+        + (f" (Monte Carlo error {error.error:.2g})" if _is_of(error, best) else "")
         + f", found by {escape(best.search_name)}.",
         f"{ball.prob:.0%} of the posterior lies within {escape(losses.name_of(ball.loss))} "
         f"{ball.radius:.3g} of it.",
@@ -137,6 +138,11 @@ def _headline(best: Estimate, draws: Draws, findings: Findings) -> str:
             f"{variation_of_information(findings.truth, best.labels):.3f}."
         )
     return "\n".join(f"<li>{line}</li>" for line in lines)
+
+
+def _is_of(error: LossError, best: Estimate) -> bool:
+    """Whether there is an error, and of the loss that was minimised."""
+    return bool(np.isfinite(error.error)) and losses.name_of(error.loss) == best.loss_name
 
 
 def _sizes(best: Estimate) -> str:
@@ -210,11 +216,14 @@ def call(best: Estimate, draws: Draws, given: Any, **more: Any) -> str:
     loss = repr(best.loss_name) if best.loss_name in losses.NAMES else f"pt.losses.{best.loss!r}"
     search = repr(best.search_name) if "(" not in best.search_name else f"pt.search.{best.search!r}"
     file = os.fspath(given) if isinstance(given, str | os.PathLike) else "draws.npz"
+    found = f"pt.estimate(draws, loss={loss}, search={search}, rng={best.seed})"
+    if best.search == GIVEN:
+        found = "labels  # as given"
     words = "".join(f", {name}={value}" for name, value in more.items() if value is not None)
     return (
         "import partita as pt\n\n"
         f"draws = pt.read_draws({os.path.basename(file)!r})  # {draws!r}\n"
-        f"best = pt.estimate(draws, loss={loss}, search={search}, rng={best.seed})\n"
+        f"best = {found}\n"
         f"pt.report(best, draws{words})\n"
     )
 

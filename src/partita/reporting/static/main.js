@@ -78,10 +78,19 @@ function listenToSlider() {
   });
 }
 
+// Paper has another width than the screen, and a figure is told of it too late to follow.
+function fitToPaper() {
+  for (const chart of document.querySelectorAll(".js-plotly-plot")) {
+    const height = chart.classList.contains("square") ? 640 : chart.clientHeight;
+    Plotly.relayout(chart, { width: chart.closest(".pair") ? 345 : 700, height });
+  }
+}
+
 function listenToPrinter() {
   window.addEventListener("beforeprint", () => {
     printing = true;
     redraw();
+    fitToPaper();
     drawRows(500);
   });
   window.addEventListener("afterprint", () => {

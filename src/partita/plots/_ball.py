@@ -1,4 +1,4 @@
-"""Several partitions side by side: the credible ball, and every method."""
+"""The partitions of a credible ball side by side."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.evidence import as_evidence
 from partita.plots._average import average_partition
 from partita.plots._common import panels
-from partita.plots._matrix import CMAP, draw_matrix, mark_clusters, mark_truth
-from partita.plots._order import item_order, shown_truth
+from partita.plots._matrix import draw_matrix, mark_clusters
+from partita.plots._order import item_order
 from partita.plots._scatter import check_items, scatter
-from partita.plots._similarity import similarity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,68 +82,6 @@ def _scatters(partitions: dict[str, IntArray], data: Any, fig: Any) -> NDArray[A
 def _binary(
     ax: Any, labels: NDArray[np.int64], centre: Any, order: NDArray[np.int64], title: str
 ) -> None:
-    draw_matrix(ax, average_partition(labels, order, _CELLS), cmap=CMAP)
+    draw_matrix(ax, average_partition(labels, order, _CELLS))
     mark_clusters(ax, np.asarray(centre, dtype=np.int64)[order], strip=False)
     ax.set_title(title, fontsize=9)
-
-
-def comparison(
-    table: Any,
-    data: Any,
-    *,
-    truth: Any = None,
-    order: Any = None,
-    columns: int = 5,
-    fig: Any = None,
-) -> NDArray[Any]:
-    """Draw the similarity and the binary matrix of every method's partition (the crabs figure).
-
-    Parameters
-    ----------
-    table : Comparison, or mapping of names to estimates or labels
-    data : Draws, Similarity or anything that can become draws
-    truth : array-like of shape (n,), optional
-        Dashed blocks are the true classes.
-    order : {"estimate", "truth", "given"} or array-like of shape (n,), optional
-        The same in every panel: by the truth if there is one, else by the last method's
-        partition.
-    columns : int
-        Panels a row.
-    fig : Figure or SubFigure, optional
-
-    Returns
-    -------
-    ndarray of Axes
-        One a panel, the similarity first.
-
-    Examples
-    --------
-    >>> import partita as pt
-    >>> draws = pt.datasets.simulate_draws(30, 50, rng=0)
-    >>> axes = comparison(pt.compare(draws, methods=["minvi", "medv"]), draws)
-    >>> [ax.get_title() for ax in axes]
-    ['posterior similarity', 'minvi (K = 4)', 'medv (K = 3)']
-    """
-    estimates = getattr(table, "estimates", table)
-    evidence = as_evidence(data)
-    n = evidence.n_items
-    classes = shown_truth(truth, n)
-    partitions = {k: np.asarray(getattr(e, "labels", e)) for k, e in estimates.items()}
-    if order is None:
-        order = "estimate" if truth is None else "truth"
-    order = item_order(list(partitions.values())[-1], evidence, order=order, truth=classes)
-    columns = min(columns, len(partitions) + 1)
-    rows = -(-(len(partitions) + 1) // columns)
-    grid = panels(fig, (rows, columns), (2.3, 2.45)).ravel()
-    found, spare = grid[: len(partitions) + 1], grid[len(partitions) + 1 :]
-    for ax in spare:
-        ax.remove()
-    similarity(evidence, truth=classes, order=order, colorbar=False, max_cells=_CELLS, ax=found[0])
-    found[0].set_title("posterior similarity", fontsize=9)
-    found[0].set_xlabel("")
-    for (name, labels), ax in zip(partitions.items(), found[1:], strict=True):
-        draw_matrix(ax, average_partition(labels.astype(np.int64), order, _CELLS))
-        if classes is not None:
-            mark_truth(ax, classes[order])
-        ax.set_title(f"{name} (K = {np.unique(labels).size})", fontsize=9)
-    return np.asarray(found)
