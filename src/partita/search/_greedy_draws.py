@@ -9,6 +9,7 @@ import numpy as np
 
 from partita import kernels, validate
 from partita.losses import RatioLoss
+from partita.partitions import distinct_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,9 +127,8 @@ def _singles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _duplicates(columns: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Which weighted item each item belongs to, and how many items each stands for."""
-    seen: dict[bytes, int] = {}
-    members = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in columns])
-    if len(seen) > 0.95 * members.size:
+    first, members = distinct_rows(columns)
+    if first.size > 0.95 * members.size:
         return _singles(members.size)
     return members, np.bincount(members)
 
