@@ -87,9 +87,10 @@ class Plan:
         first = tuple(m for m in moves if m in ("sweep", "merge")) if is_sized else moves
         self._runs(shared, [(name, labels, first or moves) for name, labels in starts])
         if is_sized:
+            n_leaders = 4 if self._is_bent else 3
             self._runs(
                 shared,
-                [(f.start, f.labels, moves) for f in self._leaders(4 if self.is_rough else 3)],
+                [(f.start, f.labels, moves) for f in self._leaders(n_leaders)],
             )
         yield from self._polished(shared)
 
@@ -120,7 +121,7 @@ class Plan:
             for one in self._leaders(1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
             return
-        leaders = self._leaders(3 if self.is_rough else 2)
+        leaders = self._leaders(3 if self._is_bent else 2)
         room = validate.free_memory() // 2
         if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info={"start": leaders[0].start})
@@ -130,7 +131,8 @@ class Plan:
             moves = tuple(move for move in moves if move in ("sweep", "merge"))
         whole = problem(self.loss, self.evidence, merge=False)
         self.found, self.ended = [], []
-        self._runs(whole, [(one.start, one.labels, moves) for one in leaders], patience=1.0)
+        tasks = [(one.start, one.labels, moves) for one in leaders]
+        self._runs(whole, tasks, patience=1.0)
         for one in self._leaders(1):
             yield Candidate(one.labels, expected_loss=one.value, info={"start": one.start})
 
@@ -197,10 +199,9 @@ class Plan:
         return [many if kind in ("sequential", "random") else 2 for kind in kinds]
 
     @property
-    def is_rough(self) -> bool:
-        """Whether the loss is no linear function of e and j, and has more local optima for it."""
-        top, bottom = self.loss.numerator, self.loss.denominator
-        return bool(top.least or bottom.e or bottom.j or bottom.least or bottom.product)
+    def _is_bent(self) -> bool:
+        """Whether the loss bends in e, so that runs straighten it first."""
+        return bool(self.loss.numerator.least or self.loss.denominator.least)
 
     def _of_kind(
         self, kind: Any, wanted: int, rng: np.random.Generator

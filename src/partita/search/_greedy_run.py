@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _MAX_SWEEPS = 100
 _SOME = 200  # items up to which every round of rebuilding starts by straightening
 _FEW = 32  # items up to which runs can afford to be more thorough
-_RELAXED = 4  # slopes tried to straighten a bent loss
-_STRAIGHT = 4  # sweeps with each of them
+_SLOPES = 6  # bisections of the slope of a bent loss
+_STRAIGHT = 2  # sweeps with each slope
 _LOOK = 20_000_000  # table entries read between looks at the clock
 MOVES = ("sweep", "merge", "rebuild", "split")
 
@@ -90,25 +90,24 @@ class Run:
                 state.sweep(part, self.limit)
 
     def relax(self) -> bool:
-        """Follow the loss straightened in e, its slope drawn towards the true one; keep the best.
+        """Follow the loss straightened, its slope bisected towards the true one; keep the best.
 
         Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
-        though two would; with a fixed slope there is no bend to stick at.
+        though two would, one that raises e and one that lowers it; with a fixed slope there is
+        no bend to stick at. The slope is right when it is that of the loss where it leads to.
         """
         state: Any = self.state
         before, saved = state.value, state.save()
-        items, slope = np.arange(state.labels.size), state.slope_here()
         least, best = before, saved[0]
-        for _ in range(_RELAXED):
-            for _ in range(_STRAIGHT):
-                if self.clock.is_up() or not state.sweep_straight(
-                    self.rng.permutation(items), slope, self.limit
-                ):
-                    break
-            state.linearise()
-            slope = (slope + state.slope_here()) / 2
+        low, high = state.slope_range()
+        for _ in range(_SLOPES):
+            slope = (low + high) / 2
+            state.straighten(slope)
+            self.settle(max_sweeps=_STRAIGHT)
+            state.bend()
             if state.value < least:
                 least, best = state.value, state.labels.copy()
+            low, high = (slope, high) if state.slope_here() > slope else (low, slope)
         changed = np.flatnonzero(state.labels != best)
         state.move(changed, best[changed])
         self.settle()
@@ -168,8 +167,8 @@ class Run:
         state, failed = self.state, 0
         patience *= 2 if state.labels.size <= _FEW else 1
         rough = self.sweeps and state.is_rough
-        if rough:
-            self.relax()
+        while rough and self.relax():
+            pass
         while True:
             if rough and state.labels.size <= _SOME and self.relax():
                 failed = 0
@@ -196,5 +195,7 @@ class Run:
             columns = [column]
             if self.rng.random() < (0.5 if state.labels.size <= _FEW else 0.2):
                 columns.append(int(self.rng.choice(np.flatnonzero(state.sizes))))
+            if state.is_rough and self.rng.random() < 0.3:
+                columns += np.flatnonzero(state.sizes == 1).tolist()
             return self.rebuild(columns)
         return self.rebuild([column], seeds=self.rng.choice(items, 2, replace=False))
