@@ -99,7 +99,7 @@ def resolve(search: Any) -> tuple[Search, ...]:
     return (search,)
 
 
-def limited(search: Search, time_limit: float) -> Search:
+def limited(search: Any, time_limit: float) -> Search:
     """Return a search that ends after ``time_limit`` seconds with the best so far."""
     if isinstance(search, Portfolio):
         tiny, direct = limited(search.tiny, time_limit), limited(search.direct, time_limit)
@@ -108,18 +108,17 @@ def limited(search: Search, time_limit: float) -> Search:
         able = "'auto', 'greedy' and 'exact'"
         raise InvalidValueError(
             f"`time_limit` must go with a search that knows when to stop, such as {able}; got "
-            f"{name_of(search)!r}."
+            f"{name_of(cast(Search, search))!r}."
         )
-    return cast("Search", replace(search, time_limit=time_limit))
+    changed: Any = replace(search, time_limit=time_limit)  # type: ignore[type-var]
+    return cast("Search", changed)
 
 
 def name_of(search: Search) -> str:
     """Return the public name of a search, whatever its time limit, or its repr if it has none."""
-    seconds = getattr(search, "time_limit", None)
+    seconds: Any = getattr(search, "time_limit", None)
     for name, value in NAMES.items():
-        if value == search:
+        is_like = seconds is not None and isinstance(value, type(search))
+        if value == search or (is_like and limited(value, seconds) == search):
             return name
-        if seconds is not None and type(value) is type(search):
-            if limited(value, seconds) == search:
-                return name
     return repr(search)

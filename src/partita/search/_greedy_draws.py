@@ -171,7 +171,7 @@ class DrawsState:
     def load(self, labels: IntArray) -> None:
         """Start from labels 0 .. K - 1; -1 is in no cluster."""
         p = self.problem
-        self.labels[:] = labels
+        self.labels[:], self.is_straight = labels, False
         n_clusters = int(labels.max()) + 1
         if n_clusters >= self.sizes.size or 2 * n_clusters + 2 * LANES < self.sizes.size:
             self.sizes = np.zeros(0, dtype=np.int64)
