@@ -282,3 +282,32 @@ def test_the_shell_speaks_its_own_words(capsys, csv, tmp_path):
     _, _, err = run(capsys, "estimate", tmp_path / "psm.npy")
     assert "whole" in err
     assert run(capsys, "estimate", csv, "--method", "MinVI")[0] == 0
+
+
+def test_certify_judges_a_partition_in_a_file(capsys, csv, draws, tmp_path):
+    best = pt.estimate(draws, loss="binder", rng=0)
+    kept = tmp_path / "best.csv"
+    best.to_frame().to_csv(kept)
+    code, out, err = run(capsys, "certify", csv, "--labels", kept)
+    assert (code, err) == (0, "")
+    assert out.endswith("no partition is better\n")
+    _, out, _ = run(capsys, "certify", csv, "--labels", kept, "--format", "json")
+    proof = pt.certify(best.labels, draws)
+    assert json.loads(out)["lower_bound"] == pytest.approx(proof.lower_bound)
+    one = tmp_path / "one.csv"
+    one.write_text("\n".join(["0"] * draws.n_items))
+    _, out, _ = run(capsys, "certify", csv, "--labels", one, "--time-limit", 5)
+    assert "another is better by at most" in out
+    _, out, _ = run(capsys, "certify", csv, "--seed", 0, "--format", "csv")
+    assert out.splitlines()[0].startswith("expected_loss,lower_bound")
+    assert ",True," in out
+
+
+def test_estimate_ends_in_time(capsys, csv):
+    words = ("estimate", csv, "--loss", "vi", "--seed", 1)
+    code, out, err = run(capsys, *words, "--time-limit", 60)
+    assert (code, err) == (0, "")
+    assert "found by auto" in out
+    code, _, err = run(capsys, *words, "--search", "average", "--time-limit", 60)
+    assert code == 2
+    assert "--time-limit must go with a search that knows when to stop" in err

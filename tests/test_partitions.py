@@ -13,6 +13,7 @@ from partita.partitions import (
     bell_number,
     canonical,
     contingency,
+    distinct_rows,
     enumerate_partitions,
     join,
     meet,
@@ -93,3 +94,13 @@ def test_a_tree_of_one_item():
     tree = Tree(np.empty((0, 2), dtype=np.int64), np.empty(0))
     assert [cut.tolist() for cut in tree.cuts(1)] == [[0]]
     assert tree.accumulate(np.array([3.0])).tolist() == [3.0]
+
+
+def test_distinct_rows_are_those_of_a_dictionary():
+    rows = np.random.default_rng(0).integers(0, 3, (500, 5)).astype(np.uint8)
+    first, owner = distinct_rows(rows)
+    seen = {}
+    expected = [seen.setdefault(row.tobytes(), len(seen)) for row in rows]
+    assert owner.tolist() == expected
+    assert np.array_equal(rows[first][owner], rows)
+    assert first.tolist() == sorted(first.tolist())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy as np
 
 from partita import io, validate
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.partitions import canonical_rows
+from partita.partitions import canonical_rows, distinct_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -252,18 +251,11 @@ class Draws:
         come from several.
         """
         weights = self._weights_or_ones
-        positions: dict[bytes, int] = {}
-        first: list[int] = []
-        owner = np.full(self.n_draws, -1, dtype=np.int64)
-        for m in np.flatnonzero(weights > 0).tolist():
-            key = hashlib.blake2b(self.labels[m].data, digest_size=16).digest()
-            position = positions.setdefault(key, len(first))
-            if position == len(first):
-                first.append(m)
-            owner[m] = position
-        kept = owner >= 0
-        summed = np.bincount(owner[kept], weights[kept], len(first)).astype(np.float64)
-        return replace(self, labels=self.labels[first], weights=summed, chains=None, traces={})
+        kept = np.flatnonzero(weights > 0)
+        labels = self.labels if kept.size == self.n_draws else self.labels[kept]
+        first, owner = distinct_rows(labels)
+        summed = np.bincount(owner, weights[kept], first.size).astype(np.float64)
+        return replace(self, labels=labels[first], weights=summed, chains=None, traces={})
 
     def save(self, path: Path) -> None:
         """Write everything to an ``.npz`` file that :func:`read_draws` reads back."""

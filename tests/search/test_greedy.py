@@ -103,6 +103,45 @@ def test_running_totals_equal_recomputed_ones_after_any_moves(loss, draws, seed,
         assert_allclose(state.value, kept, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["id", "nid"])
+@given(draws=weighted_draws(), seed=st.integers(0, 99))
+def test_a_loss_straightened_and_bent_back_is_the_loss(name, draws, seed):
+    evidence, loss = Evidence(draws=draws), NAMED[name]
+    state, rng = DrawsProblem(evidence.distinct, loss).state(), np.random.default_rng(seed)
+    run = Run(state, rng, draws.n_items, Clock())
+    run.grow()
+    run.settle()
+    state.straighten(state.slope_here())
+    state.sweep(rng.permutation(state.problem.n), draws.n_items)
+    kept = state.value
+    state.refresh()
+    assert_allclose(state.value, kept, atol=1e-9)
+    state.bend()
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+    run.unbend()
+    run.shake(1.0)
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+    state.straighten(0.0)
+    state.load(np.zeros(state.labels.size, dtype=np.int64))
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+
+
+def test_straightening_gets_out_where_sweeps_stick_and_never_ends_higher():
+    rng = np.random.default_rng(0)
+    halves = [pt.datasets.simulate_draws(60, 40, n_clusters=k, noise=0.5, rng=k) for k in (3, 7)]
+    evidence = Evidence(draws=pt.Draws(np.vstack([half.labels for half in halves])))
+    run = Run(DrawsProblem(evidence.distinct, NAMED["id"]).state(), rng, 60, Clock())
+    falls = []
+    for _ in range(8):
+        run.grow()
+        run.settle()
+        before = run.state.value
+        run.unbend()
+        falls.append(before - run.state.value)
+    assert min(falls) > -1e-12
+    assert max(falls) > 1e-3
+
+
 @pytest.mark.parametrize("loss", ALL, ids=repr)
 def test_merging_costs_what_was_foretold(loss):
     evidence = Evidence(draws=pt.datasets.simulate_draws(15, 12, n_clusters=4, noise=0.4, rng=2))

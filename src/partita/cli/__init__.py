@@ -21,6 +21,7 @@ COMMANDS = {
     "estimate": "the partition of least expected loss",
     "compare": "every method side by side, every loss at every answer",
     "uncertainty": "how sure: credible ball, items, clusters, modes, error of the loss",
+    "certify": "a lower bound on Binder's loss: how much better another partition could be",
     "diagnose": "whether the chains agree and the draws can be trusted",
     "similarity": "the posterior similarity matrix",
     "plot": "a figure as png, svg or pdf",

@@ -124,6 +124,11 @@ def add_running_arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
 
 
+def add_time_limit_argument(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add the seconds after which a search or a proof ends."""
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help=meaning)
+
+
 def form(arguments: argparse.Namespace) -> str:
     """Return the format that was asked for, or that the name of the output file suggests."""
     if arguments.format is not None:

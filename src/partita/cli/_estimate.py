@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--clusters", type=int, metavar="K", help="weigh the loss (vi, binder) to give K clusters"
     )
+    _common.add_time_limit_argument(parser, "for each search; the best so far is given")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file too")
     _common.add_running_arguments(parser)
     _common.add_output_arguments(parser)
@@ -48,10 +49,13 @@ def run(arguments: argparse.Namespace) -> None:
     form = _common.form(arguments)
     from partita.estimation import estimate
 
+    chosen = arguments.search or "auto"
+    if arguments.time_limit is not None:
+        chosen = [search.limited(one, arguments.time_limit) for one in search.resolve(chosen)]
     best = estimate(
         _common.read_either(arguments),
         loss=arguments.loss,
-        search=arguments.search or "auto",
+        search=chosen,
         method=arguments.method,
         n_clusters=arguments.clusters,
         rng=arguments.seed,

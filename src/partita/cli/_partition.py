@@ -78,6 +78,6 @@ def truth(arguments: argparse.Namespace) -> Any:
     """Return the known partition, or None."""
     if arguments.truth is None:
         return None
-    from partita.cli._compare import read_truth
+    from partita.cli import _labels
 
-    return read_truth(arguments.truth)
+    return _labels.read("--truth", arguments.truth)

@@ -11,6 +11,7 @@ _ARGUMENTS = {
     "n_jobs": "--jobs",
     "methods": "--method",
     "n_clusters": "--clusters",
+    "time_limit": "--time-limit",
     **{name: f"--{name}" for name in ("loss", "search", "method", "truth", "key", "index")},
 }
 _VALUES = (

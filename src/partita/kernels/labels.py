@@ -37,3 +37,14 @@ def renumber(codes, span, out):
                 number[c] = following
                 following += 1
             out[r, i] = number[c]
+
+
+@jit
+def hash_rows(rows, keys, out):
+    """``out[r]`` becomes the sum of ``keys[i] * (rows[r, i] + 1)``, modulo 2^64."""
+    m, n = rows.shape
+    for r in range(m):
+        total = np.uint64(0)
+        for i in range(n):
+            total += keys[i] * (np.uint64(rows[r, i]) + np.uint64(1))
+        out[r] = total

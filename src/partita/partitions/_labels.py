@@ -82,6 +82,35 @@ def canonical_rows(labels: IntArray) -> IntArray:
     return out
 
 
+def distinct_rows(rows: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the distinct rows, by hashing and then by comparing in full.
+
+    Parameters
+    ----------
+    rows : ndarray of unsigned integers, shape (m, n)
+
+    Returns
+    -------
+    first : ndarray of int64
+        Where each distinct row appears first, in that order.
+    owner : ndarray of int64, shape (m,)
+        Which of them each row equals.
+    """
+    random, hashes = np.random.default_rng(0), np.empty(len(rows), dtype=np.uint64)
+    parts = blocks(len(rows), max(1, 10_000_000 // rows.shape[1]))
+    while True:  # a second time only if two rows share a hash, one chance in some 2^63
+        keys = random.integers(0, 2**64, rows.shape[1], dtype=np.uint64)
+        for part in parts:
+            kernels.labels.hash_rows(rows[part], keys, hashes[part])
+        _, first, owner = np.unique(hashes, return_index=True, return_inverse=True)
+        if all(np.array_equal(rows[part], rows[first[owner[part]]]) for part in parts):
+            break
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return first[order], rank[owner]
+
+
 def _is_mapped(labels: IntArray) -> bool:
     """Whether an array is a view of a file mapped for reading alone."""
     base: Any = labels

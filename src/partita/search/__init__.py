@@ -8,7 +8,8 @@ to add a search, write one file and one line here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import is_dataclass, replace
+from typing import Any, cast
 
 from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError
@@ -39,6 +40,7 @@ __all__ = [
     "Sampled",
     "Search",
     "Spectral",
+    "limited",
     "name_of",
     "polish",
     "resolve",
@@ -97,6 +99,26 @@ def resolve(search: Any) -> tuple[Search, ...]:
     return (search,)
 
 
+def limited(search: Any, time_limit: float) -> Search:
+    """Return a search that ends after ``time_limit`` seconds with the best so far."""
+    if isinstance(search, Portfolio):
+        tiny, direct = limited(search.tiny, time_limit), limited(search.direct, time_limit)
+        return replace(search, tiny=tiny, direct=direct)
+    if not is_dataclass(search) or not hasattr(search, "time_limit"):
+        able = "'auto', 'greedy' and 'exact'"
+        raise InvalidValueError(
+            f"`time_limit` must go with a search that knows when to stop, such as {able}; got "
+            f"{name_of(cast(Search, search))!r}."
+        )
+    changed: Any = replace(search, time_limit=time_limit)  # type: ignore[type-var]
+    return cast("Search", changed)
+
+
 def name_of(search: Search) -> str:
-    """Return the public name of a search, or its repr if it has none."""
-    return next((name for name, value in NAMES.items() if value == search), repr(search))
+    """Return the public name of a search, whatever its time limit, or its repr if it has none."""
+    seconds: Any = getattr(search, "time_limit", None)
+    for name, value in NAMES.items():
+        is_like = seconds is not None and isinstance(value, type(search))
+        if value == search or (is_like and limited(value, seconds) == search):
+            return name
+    return repr(search)

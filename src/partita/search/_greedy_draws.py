@@ -9,6 +9,7 @@ import numpy as np
 
 from partita import kernels, validate
 from partita.losses import RatioLoss
+from partita.partitions import distinct_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,9 +127,8 @@ def _singles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _duplicates(columns: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Which weighted item each item belongs to, and how many items each stands for."""
-    seen: dict[bytes, int] = {}
-    members = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in columns])
-    if len(seen) > 0.95 * members.size:
+    first, members = distinct_rows(columns)
+    if first.size > 0.95 * members.size:
         return _singles(members.size)
     return members, np.bincount(members)
 
@@ -141,7 +141,7 @@ class DrawsState:
         self.labels = np.full(p.n, -1, dtype=np.int64)
         self.j, self.alpha = np.zeros(p.m), p.alpha.copy()
         self.alpha32 = self.alpha.astype(np.float32)
-        self.slope = p.slope
+        self.slope, self.is_straight = p.slope, False
         self.totals, self.quiet = np.zeros(2), np.zeros(1, dtype=np.int64)
         self._own, self._trial = np.zeros(p.m), np.zeros(p.m)
         self._value = np.inf
@@ -152,7 +152,7 @@ class DrawsState:
     def _grow(self, n_columns: int) -> None:
         """Make room for ``n_columns`` clusters and one more."""
         p = self.problem
-        width = LANES * (n_columns // LANES + 1)
+        width = LANES * ((n_columns + n_columns // 4) // LANES + 1)
         rows = int(p.offsets[-1])
         dtype = np.uint16 if p.n_items < 1 << 16 else np.uint32
         counts, sizes = _zeros((rows, width), dtype), np.zeros(width, dtype=np.int64)
@@ -171,9 +171,9 @@ class DrawsState:
     def load(self, labels: IntArray) -> None:
         """Start from labels 0 .. K - 1; -1 is in no cluster."""
         p = self.problem
-        self.labels[:] = labels
+        self.labels[:], self.is_straight = labels, False
         n_clusters = int(labels.max()) + 1
-        if n_clusters >= self.sizes.size or LANES * (n_clusters // LANES + 2) < self.sizes.size:
+        if n_clusters >= self.sizes.size or 2 * n_clusters + 2 * LANES < self.sizes.size:
             self.sizes = np.zeros(0, dtype=np.int64)
             self.counts = _zeros((int(p.offsets[-1]), 0), np.uint16)
             self._grow(n_clusters)
@@ -195,6 +195,10 @@ class DrawsState:
         """Recompute the value, and the linear form of the loss, from the totals."""
         p = self.problem
         e = float(self.totals[0])
+        if self.is_straight:
+            self.totals[1] = self.alpha @ self.j
+            self._value = self.slope * e - float(self.totals[1])
+            return
         if not p.is_linear:
             self.slope = _compiled().linearise(
                 p.t, p.p, self.j, e, p.num, p.den, p.w, p.total, self.alpha32, self.alpha
@@ -237,7 +241,7 @@ class DrawsState:
         in no cluster yet.
         """
         p = self.problem
-        if 2 * items.size > p.n:
+        if 2 * items.size > p.n and not self.is_straight:
             self.alpha[:], self.slope = p.alpha, p.slope
             self.alpha32[:] = self.alpha
         slope = self.slope
@@ -266,14 +270,13 @@ class DrawsState:
 
     def _sweep(self, items: IntArray, begin: int, limit: int) -> tuple[int, int]:
         p = self.problem
-        if p.is_linear:
+        if p.is_linear or self.is_straight:
+            slope, bends = (self.slope, False) if self.is_straight else (p.bent_slope, p.bends)
             done, moved = _compiled().sweep_linear(
-                items, begin, *self._tables(), self.alpha32, self.alpha, p.bent_slope, p.curve,
-                p.bends, limit, self.totals, self._block, self._gains, self._own, self.quiet,
+                items, begin, *self._tables(), self.alpha32, self.alpha, slope, p.curve, bends,
+                limit, self.totals, self._block, self._gains, self._own, self.quiet,
             )  # fmt: skip
-            self._value = _compiled().expected(
-                p.t, p.p, self.j, self.totals[0], p.num, p.den, p.w, p.total
-            )
+            self._value = self._loss(self.j, float(self.totals[0]), float(self.totals[1]))
             return int(done), int(moved)
         doubt = 2.0 if p.n_items <= 32 else 8 / p.n_items
         done, moved, self.slope, self._value = _compiled().sweep_ratio(
@@ -286,33 +289,45 @@ class DrawsState:
     @property
     def is_rough(self) -> bool:
         """Whether the loss bends in e: moves that change e stick at the bend of every draw."""
-        return self.problem.bends or bool(self.problem.den[4])
+        bends = self.problem.bends or bool(self.problem.den[4])
+        return bends and not self.is_straight
 
-    def slope_here(self) -> float:
-        """∂/∂e of the loss at this partition."""
+    @property
+    def is_curved(self) -> bool:
+        """Whether the loss, as it is taken now, is no linear function of e and j."""
+        return (self.problem.bends or not self.problem.is_linear) and not self.is_straight
+
+    def slope_here(self, e: float | None = None) -> float:
+        """∂/∂e of the loss at this partition, or with another e."""
         p = self.problem
+        e = float(self.totals[0]) if e is None else e
         return float(
             _compiled().linearise(
-                p.t, p.p, self.j, self.totals[0], p.num, p.den, p.w, p.total,
-                self.alpha32.copy(), self._trial,
+                p.t, p.p, self.j, e, p.num, p.den, p.w, p.total, self.alpha32.copy(), self._trial
             )
-        )  # fmt: skip
+        )
 
-    def sweep_straight(self, items: IntArray, slope: float, limit: int) -> int:
-        """Sweep as if the loss were slope·e - Σ alpha j, alpha as it was when last recomputed."""
+    def slope_range(self) -> tuple[float, float]:
+        """∂/∂e where e is least and greatest among the draws."""
+        t = self.problem.t
+        return self.slope_here(float(t.min())), self.slope_here(float(t.max()))
+
+    def straighten(self, slope: float) -> None:
+        """Take the loss to be slope·e - Σ alpha j from now on, alpha as it is here."""
+        self.is_straight, self.slope = True, slope
+        self.linearise()
+
+    def bend(self) -> None:
+        """Take the loss as it is again."""
+        self.is_straight, self.slope = False, self.problem.slope
+        self.linearise()
+
+    def _loss(self, j: NDArray[np.float64], e: float, weighted: float | None = None) -> float:
+        """The loss at totals j and e, as it is taken now; ``weighted`` is Σ alpha j if known."""
         p = self.problem
-        moves = 0
-        for part in self._items(items):
-            done = 0
-            while done < part.size:
-                done, moved = _compiled().sweep_linear(
-                    part, done, *self._tables(), self.alpha32, self.alpha, slope, p.curve, False,
-                    limit, self.totals, self._block, self._gains, self._own, self.quiet,
-                )  # fmt: skip
-                moves += int(moved)
-                if done < part.size:
-                    self._grow(self.sizes.size)
-        return moves
+        if self.is_straight:
+            return self.slope * e - float(self.alpha @ j if weighted is None else weighted)
+        return float(_compiled().expected(p.t, p.p, j, e, p.num, p.den, p.w, p.total))
 
     def move(self, items: IntArray, targets: IntArray) -> None:
         """Move items to clusters, -1 for none; totals follow, the value only when all are in."""
@@ -337,10 +352,13 @@ class DrawsState:
         self.j[:] = saved[1]
         self.linearise()
 
-    def merge_values(self, n_exact: int = 8) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def merge_values(
+        self, n_exact: int = 8, least_size: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The loss after merging pairs of clusters: (pairs, 2) columns and their values.
 
-        All pairs are ranked by the loss linearised here; the best ``n_exact`` are returned.
+        All pairs of clusters of ``least_size`` are ranked by the loss linearised here; the best
+        ``n_exact`` are returned.
         """
         p = self.problem
         width = self.sizes.size
@@ -349,7 +367,7 @@ class DrawsState:
         for m in range(0, p.m, size):
             end = min(m + size, p.m)
             _compiled().merge_gains(self.counts, p.offsets, m, end, self.alpha, p.cell, gains)
-        active = np.flatnonzero(self.sizes)
+        active = np.flatnonzero(self.sizes >= least_size)
         a, b = np.tril_indices(active.size, -1)
         pairs = np.stack([active[a], active[b]], axis=1)
         s, u = self.sizes[pairs[:, 0]], self.sizes[pairs[:, 1]]
@@ -364,5 +382,4 @@ class DrawsState:
         _compiled().merged(self.counts, p.offsets, a, b, p.cell, self._own)
         s, u = self.sizes[a], self.sizes[b]
         e = self.totals[0] + p.cell[s + u] - p.cell[s] - p.cell[u]
-        j = self.j + self._own
-        return float(_compiled().expected(p.t, p.p, j, e, p.num, p.den, p.w, p.total))
+        return self._loss(self.j + self._own, float(e))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
+_SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
 
 
@@ -85,11 +86,13 @@ class Plan:
         starts = self._starts(shared)
         moves = self.settings.moves
         first = tuple(m for m in moves if m in ("sweep", "merge")) if is_sized else moves
-        self._runs(shared, [(name, labels, first or moves) for name, labels in starts])
+        tasks = [(name, labels, first or moves) for name, labels in starts]
+        self._runs(shared, tasks, is_eager=is_sized and self._is_bent and self._work > _SMALL)
         if is_sized:
+            n_leaders = 4 if self._is_bent else 3
             self._runs(
                 shared,
-                [(f.start, f.labels, moves) for f in self._leaders(4 if self.is_rough else 3)],
+                [(f.start, f.labels, moves) for f in self._leaders(n_leaders)],
             )
         yield from self._polished(shared)
 
@@ -123,7 +126,7 @@ class Plan:
             for one in self._leaders(1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
             return
-        leaders = self._leaders(3 if self.is_rough else 2)
+        leaders = self._leaders(3 if self._is_bent else 2)
         room = validate.free_memory() // 2
         if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
@@ -133,15 +136,18 @@ class Plan:
             moves = tuple(move for move in moves if move in ("sweep", "merge"))
         whole = problem(self.loss, self.evidence, merge=False)
         self.found, self.ended = [], []
-        self._runs(whole, [(one.start, one.labels, moves) for one in leaders], patience=1.0)
+        tasks = [(one.start, one.labels, moves) for one in leaders]
+        self._runs(whole, tasks, patience=1.0, unbends=False)
         for one in self._leaders(1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
 
     def _runs(
         self,
         shared: Problem,
-        tasks: list[tuple[str, Labels | None, tuple[str, ...]]],
+        tasks: Sequence[tuple[str, Labels | None, tuple[str, ...]]],
         patience: float | None = None,
+        is_eager: bool = False,
+        unbends: bool = True,
     ) -> None:
         """Do the runs in parallel and add where they ended, in order."""
         patience = self.settings.patience if patience is None else patience
@@ -154,6 +160,7 @@ class Plan:
             if self.clock.is_up() and (a or self.found):
                 return None
             run = Run(shared.state(), seeds[a], self.limit, self.clock)
+            run.is_eager, run.unbends = is_eager, unbends
             try:
                 _start(run, shared, labels)
                 run.go(moves, patience)
@@ -196,16 +203,22 @@ class Plan:
         n_runs, kinds = self.settings.n_runs, self.settings.starts
         if n_runs is not None:
             return [n_runs for _ in kinds]
-        n_draws = self.evidence.distinct.n_draws if self.on_draws else 100
-        work = self.evidence.n_items * min(n_draws, self.max_draws or n_draws)
+        work = self._work
+        if self._is_bent and work > _SMALL:  # each start is straightened, and few ends differ
+            return [2 if kind in ("sequential", "random") else 1 for kind in kinds]
         many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
         return [many if kind in ("sequential", "random") else 2 for kind in kinds]
 
     @property
-    def is_rough(self) -> bool:
-        """Whether the loss is no linear function of e and j, and has more local optima for it."""
-        top, bottom = self.loss.numerator, self.loss.denominator
-        return bool(top.least or bottom.e or bottom.j or bottom.least or bottom.product)
+    def _work(self) -> int:
+        """Items times the draws that the runs see."""
+        n_draws = self.evidence.distinct.n_draws if self.on_draws else 100
+        return self.evidence.n_items * min(n_draws, self.max_draws or n_draws)
+
+    @property
+    def _is_bent(self) -> bool:
+        """Whether the loss bends in e, so that runs straighten it first."""
+        return bool(self.loss.numerator.least or self.loss.denominator.least)
 
     def _of_kind(
         self, kind: Any, wanted: int, rng: np.random.Generator

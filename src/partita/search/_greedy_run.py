@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 _MAX_SWEEPS = 100
 _SOME = 200  # items up to which every round of rebuilding starts by straightening
 _FEW = 32  # items up to which runs can afford to be more thorough
-_RELAXED = 4  # slopes tried to straighten a bent loss
-_STRAIGHT = 4  # sweeps with each of them
+_SLOPES = 6  # bisections of the slope of a bent loss
+_WIDTHS = (1 / 16, 1 / 4, 1.0)  # of the range of slopes
+_STRAIGHT = 3  # sweeps with each slope
 _LOOK = 20_000_000  # table entries read between looks at the clock
 MOVES = ("sweep", "merge", "rebuild", "split")
 
@@ -57,7 +58,8 @@ class Clock:
 class Run:
     """One run: a state, its random numbers, its limits.
 
-    ``best`` is the last partition that was kept, for when the run is cut short.
+    ``best`` is the last partition that was kept, for when the run is cut short. A bent loss is
+    straightened from the beginning if ``is_eager``, and never if not ``unbends``.
     """
 
     state: State
@@ -66,11 +68,14 @@ class Run:
     clock: Clock
     best: NDArray[np.int64] | None = None
     sweeps: bool = True
+    is_eager: bool = False
+    unbends: bool = True
 
     def go(self, moves: Sequence[str], patience: float) -> None:
         """From a partition, make the moves named until none helps or the time is up."""
         self.sweeps = "sweep" in moves
-        self.settle()
+        if not (self.is_eager and self.sweeps and self.state.is_rough and self.relax()):
+            self.settle()
         if "merge" in moves and self.merge():
             self.settle()
         self.keep()
@@ -101,26 +106,38 @@ class Run:
                     return
                 state.sweep(part, self.limit)
 
-    def relax(self) -> bool:
-        """Follow the loss straightened in e, its slope drawn towards the true one; keep the best.
+    def unbend(self) -> bool:
+        """Relax near the present slope, then farther from it, until nothing helps."""
+        any_helped, tried = False, 0
+        while tried < len(_WIDTHS) and not self.clock.is_up():
+            helped = self.relax(_WIDTHS[tried])
+            any_helped |= helped
+            tried = 0 if helped else tried + 1
+        return any_helped
+
+    def relax(self, width: float = 1.0) -> bool:
+        """Follow the loss straightened, its slope bisected towards the true one; keep the best.
 
         Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
-        though two would; with a fixed slope there is no bend to stick at.
+        though two would, one that raises e and one that lowers it; with a fixed slope there is
+        no bend to stick at. The slope is right when it is that of the loss where it leads to. It
+        is sought within ``width`` of its range, about the present one.
         """
         state: Any = self.state
         before, saved = state.value, state.save()
-        items, slope = np.arange(state.labels.size), state.slope_here()
         least, best = before, saved[0]
-        for _ in range(_RELAXED):
-            for _ in range(_STRAIGHT):
-                if self.clock.is_up() or not state.sweep_straight(
-                    self.rng.permutation(items), slope, self.limit
-                ):
-                    break
-            state.linearise()
-            slope = (slope + state.slope_here()) / 2
+        low, high = state.slope_range()
+        if width < 1:
+            here, reach = state.slope_here(), width * (high - low) / 2
+            low, high = here - reach, here + reach
+        for _ in range(_SLOPES if width == 1 else _SLOPES // 2):
+            slope = (low + high) / 2
+            state.straighten(slope)
+            self.settle(max_sweeps=_STRAIGHT)
+            state.bend()
             if state.value < least:
                 least, best = state.value, state.labels.copy()
+            low, high = (slope, high) if state.slope_here() > slope else (low, slope)
         changed = np.flatnonzero(state.labels != best)
         state.move(changed, best[changed])
         self.settle()
@@ -179,11 +196,11 @@ class Run:
         """
         state, failed = self.state, 0
         patience *= 2 if state.labels.size <= _FEW else 1
-        rough = self.sweeps and state.is_rough
+        rough = self.unbends and self.sweeps and state.is_rough
         if rough:
-            self.relax()
+            self.unbend()
         while True:
-            if rough and state.labels.size <= _SOME and self.relax():
+            if rough and state.labels.size <= _SOME and self.unbend():
                 failed = 0
             columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
             if columns.size == 0:
@@ -208,5 +225,7 @@ class Run:
             columns = [column]
             if self.rng.random() < (0.5 if state.labels.size <= _FEW else 0.2):
                 columns.append(int(self.rng.choice(np.flatnonzero(state.sizes))))
+            if state.is_rough and self.rng.random() < 0.3:
+                columns += np.flatnonzero(state.sizes == 1).tolist()
             return self.rebuild(columns)
         return self.rebuild([column], seeds=self.rng.choice(items, 2, replace=False))

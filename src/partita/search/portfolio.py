@@ -36,6 +36,12 @@ class Portfolio:
     direct: Search
     otherwise: tuple[Search, ...]
 
+    @property
+    def time_limit(self) -> float | None:
+        """Seconds that the search for most losses may take, None if it may take any."""
+        limit: float | None = getattr(self.direct, "time_limit", None)
+        return limit
+
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
