@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(words)
     except KeyboardInterrupt as error:
-        return _complain(f"interrupted; {error or 'nothing was written.'}", code=130)
+        return _complain(f"interrupted; {str(error) or 'nothing was written.'}", code=130)
     except BrokenPipeError:
         # The reader (head, less) has gone; leave without a complaint at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
