@@ -124,8 +124,8 @@ def _page(
             "on the right and 34-36 on the left (paper: all).\n"
             f"- At K = 2 the largest membership of 31-36 is {largest[30:].min():.2f} to "
             f"{largest[30:].max():.2f}, of the others at least {largest[:30].min():.2f}: a doubt "
-            f"that a hard partition hides.\n- At K = 4 NMF-ls has 31-33 and 34-36 as clusters, with "
-            f"{strangers[0]} and {strangers[1]} other items in them.",
+            f"that a hard partition hides.\n- At K = 4 NMF-ls has 31-33 and 34-36 as clusters, "
+            f"with {strangers[0]} and {strangers[1]} other items in them.",
             markdown(loss, digits=1),
             "![data](data.png)\n\n![similarities](heat.png)\n\n![memberships](memberships.png)",
         )
