@@ -4,6 +4,7 @@
     python benchmarks/nmf.py r [--ranks 3 7 12] [--restarts 1]      # ratio to R's nmf()
     python benchmarks/nmf.py sklearn [--ranks 3 6 9 12]             # ratio to scikit-learn
     python benchmarks/nmf.py growth [--r-most 800]                  # n and K, beside R; a figure
+    python benchmarks/nmf.py choices --draws galaxy_draws.npz       # K by three losses, five seeds
 
 Everything runs on one core, and times are CPU seconds. The posteriors are 400 simulated items and,
 where ``--draws`` names a file, that one. R runs ``nmf(psm, K, method, nrun)`` on the same matrix,
@@ -214,6 +215,22 @@ def first(pair):
     return pair[0]
 
 
+def run_choices(args):
+    """The rank that each loss chooses and the clusters at it: fast, balanced, by seed."""
+    for name, psm in posteriors(args.draws):
+        for model in METHODS:
+            for seed in range(5):
+                fits = [pt.factorize(psm, model=model, rank=k, rng=seed) for k in RANKS]
+                told = []
+                for loss in ("vi-lower-bound", "pear", "binder"):
+                    values = [
+                        pt.expected_loss(f.labels, pt.Similarity(psm), loss=loss) for f in fits
+                    ]
+                    best = fits[int(np.argmin(values))]
+                    told.append(f"{loss} {best.rank} ({len(set(best.labels.tolist()))} clusters)")
+                print(f"{name}: {model:6} seed {seed}: {', '.join(told)}", flush=True)
+
+
 def run_growth(args):
     """One restart of ours and of R's, smallest sizes first."""
     rival = has_r()
@@ -263,7 +280,7 @@ def plot(rows, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["path", "r", "sklearn", "growth"])
+    parser.add_argument("what", choices=["path", "r", "sklearn", "growth", "choices"])
     parser.add_argument("--draws", help="draws to run on beside the simulated ones")
     parser.add_argument("--ranks", type=int, nargs="+", default=[3, 6, 9, 12])
     parser.add_argument("--restarts", type=int, default=10, help="of the rival; scaled to ten")
@@ -273,7 +290,8 @@ def main():
     parser.add_argument("--plot", default="out/nmf-growth.png", help="figure of the growth")
     args = parser.parse_args()
     warm_up()
-    {"path": run_path, "r": run_r, "sklearn": run_sklearn, "growth": run_growth}[args.what](args)
+    parts = (run_path, run_r, run_sklearn, run_growth, run_choices)
+    {part.__name__.removeprefix("run_"): part for part in parts}[args.what](args)
 
 
 if __name__ == "__main__":

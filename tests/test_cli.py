@@ -311,3 +311,25 @@ def test_estimate_ends_in_time(capsys, csv):
     code, _, err = run(capsys, *words, "--search", "average", "--time-limit", 60)
     assert code == 2
     assert "--time-limit must go with a search that knows when to stop" in err
+
+
+def test_a_truth_is_matched_by_name(tmp_path, capsys):
+    draws = pt.datasets.simulate_draws(12, 60, n_clusters=3, rng=0)
+    names = [f"item{i}" for i in range(12)]
+    named = pt.Draws(draws.labels, item_names=names)
+    named.save(tmp_path / "draws.npz")
+    planted = np.arange(12) * 3 // 12
+    rows = [f"{name},{label}" for name, label in zip(names, planted, strict=True)]
+    found = {}
+    for kind, order in (("as they are", rows), ("turned round", rows[::-1])):
+        path = tmp_path / "truth.csv"
+        path.write_text("\n".join(["name,label", *order]) + "\n")
+        words = ["compare", str(tmp_path / "draws.npz"), "--truth", str(path), "--format", "csv"]
+        assert main([*words, "--method", "minvi", "--seed", "0"]) == 0
+        told = capsys.readouterr()
+        found[kind] = [line.rsplit(",", 1)[0] for line in told.out.splitlines()]
+        assert told.err == ""
+    assert found["as they are"] == found["turned round"]
+    path.write_text("\n".join(["name,label", *rows]).replace("item0", "other") + "\n")
+    done = shell(*words, "--method", "minvi", "--seed", "0")
+    assert "matched by position" in done.stderr

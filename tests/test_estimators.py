@@ -55,7 +55,7 @@ def test_labels_are_those_of_estimate(draws, kind):
 
 
 def test_any_numbers_name_clusters(draws):
-    named = np.array([-2.5, 7.0, 0.25, 1e6])[draws.labels.T % 4]
+    named = np.array([-2.0, 7.0, 0.0, 1e6])[draws.labels.T % 4]
     plain = PartitionEstimator(random_state=0).fit(draws.labels.T % 4)
     assert np.array_equal(PartitionEstimator(random_state=0).fit_predict(named), plain.labels_)
 
@@ -121,6 +121,8 @@ def test_clone_and_pipeline_keep_the_answer(draws):
 
 
 def test_what_is_wrong_is_said():
+    with pytest.warns(pt.errors.PartitaWarning, match="measurements go to DPMixture"):
+        PartitionEstimator(random_state=0).fit(np.random.default_rng(0).normal(size=(8, 2)))
     with pytest.raises(pt.errors.InvalidValueError, match="square similarity"):
         PartitionEstimator(metric="precomputed").fit(np.ones((3, 2)))
     with pytest.raises(pt.errors.InvalidValueError, match="metric"):

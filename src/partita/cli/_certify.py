@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.labels is None:
         labels: Any = estimate(data, loss=loss, rng=arguments.seed, n_jobs=arguments.jobs).labels
     else:
-        labels = _labels.read("--labels", arguments.labels)
+        labels = _labels.read("--labels", arguments.labels, data.item_names)
     proof = certify(labels, data, loss=loss, time_limit=arguments.time_limit)
     _common.write(text(proof, form), arguments)
 

@@ -29,9 +29,11 @@ def run(arguments: argparse.Namespace) -> None:
     from partita.comparison import compare
 
     form = _common.form(arguments)
+    data = _common.read_either(arguments)
+    truth = arguments.truth
     table = compare(
-        _common.read_either(arguments),
-        truth=None if arguments.truth is None else _labels.read("--truth", arguments.truth),
+        data,
+        truth=None if truth is None else _labels.read("--truth", truth, data.item_names),
         methods=arguments.method,
         rng=arguments.seed,
         n_jobs=arguments.jobs,

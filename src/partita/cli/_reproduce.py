@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "names", nargs="*", metavar="NAME", help=f"which: {', '.join(studies.NAMES)}"
     )
     parser.add_argument("--quick", action="store_true", help="a shorter run of each, in minutes")
-    parser.add_argument("--n-jobs", type=int, default=-1, help="processes; -1: all cores")
+    parser.add_argument(
+        "--n-jobs", "--jobs", type=int, default=-1, help="processes; -1, the default: all cores"
+    )
     parser.add_argument("--seed", type=int, help="one seed, one result")
     parser.add_argument(
         "--resume", action="store_true", help="go on with what the output folder holds"

@@ -108,7 +108,8 @@ def read_table(arguments: argparse.Namespace) -> pd.DataFrame:
         numbers = ",".join(str(c) for c in table.columns if c not in words)
         raise InvalidValueError(
             f"{path!r} has columns that are not numbers ({', '.join(map(str, words))}); "
-            f"say which to use, such as --columns {numbers or 'A,B'}."
+            f"say which column names the items, such as --names {words[0]}, or which columns to "
+            f"use, such as --columns {numbers or 'A,B'}."
         )
     return table
 

@@ -22,7 +22,10 @@ _VALUES = (
     (r"\(--index 0\) ", ""),
     (r"index=0", "--index 0"),
     (r"index=", "--index"),
-    (r"wrap it, Similarity\(P\)\.", "pass --similarity."),
+    (
+        r"wrap it, Similarity\(P\)\.",
+        "`partita estimate` and `partita compare` take one with --similarity.",
+    ),
     (r"keep it implicit: [^.]*\.", "use a search that needs no matrix, such as 'draws'."),
 )
 

@@ -59,7 +59,9 @@ class Diagnosis:
     def verdict(self) -> str:
         """The answer in one sentence."""
         if self.disagreements:
-            return "Do not trust these draws: the chains disagree."
+            # Each begins with who disagrees: the chains, or the halves of the only one.
+            who = "halves of the chain" if "halves" in self.disagreements[0] else "chains"
+            return f"Do not trust these draws: the {who} disagree."
         if self.shortages:
             return "Do not trust these draws yet: there are too few."
         return "Nothing speaks against these draws."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from partita import validate
 from partita.draws import Draws
-from partita.errors import InvalidValueError
+from partita.errors import InvalidValueError, PartitaWarning
 from partita.partitions import canonical_rows
 from partita.similarity import Similarity
 
@@ -48,6 +49,13 @@ def read_evidence(estimator: Any, X: Any) -> Draws | Similarity:
 
 def as_draws(array: Any) -> Draws:
     """Return draws from labels with items in rows, whatever numbers name the clusters."""
+    if array.dtype.kind == "f" and np.any(array != np.floor(array)):
+        warnings.warn(
+            "`X` holds numbers that are not whole; each distinct one is taken for the name of a "
+            "cluster. X is draws of labels, items in rows: measurements go to DPMixture.",
+            PartitaWarning,
+            stacklevel=4,
+        )
     numbered = np.empty(array.T.shape, dtype=np.int64)
     for row, column in zip(numbered, array.T, strict=True):
         row[:] = np.unique(column, return_inverse=True)[1]
