@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import partita as pt
-from partita import losses
+from partita import kernels, losses
 from partita.evidence import Evidence
 from partita.partitions import canonical, enumerate_partitions
 from partita.search import Greedy, Linkage, polish
@@ -103,30 +103,53 @@ def test_running_totals_equal_recomputed_ones_after_any_moves(loss, draws, seed,
         assert_allclose(state.value, kept, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["id", "nid"])
+@pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])
 @given(draws=weighted_draws(), seed=st.integers(0, 99))
-def test_a_loss_straightened_and_bent_back_is_the_loss(name, draws, seed):
+def test_totals_are_right_after_annealing(name, draws, seed):
     evidence, loss = Evidence(draws=draws), NAMED[name]
     state, rng = DrawsProblem(evidence.distinct, loss).state(), np.random.default_rng(seed)
     run = Run(state, rng, draws.n_items, Clock())
     run.grow()
-    run.settle()
-    state.straighten(state.slope_here())
-    state.sweep(rng.permutation(state.problem.n), draws.n_items)
-    kept = state.value
-    state.refresh()
-    assert_allclose(state.value, kept, atol=1e-9)
-    state.bend()
+    state.anneal(rng.permutation(state.problem.n), draws.n_items, 1.0, 2.0, rng)
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
-    run.unbend()
+    before = state.value
+    run.anneal(0.2)
+    assert state.value <= before
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
     run.shake(1.0)
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
-    state.straighten(0.0)
-    state.load(np.zeros(state.labels.size, dtype=np.int64))
-    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
 
 
-def test_straightening_gets_out_where_sweeps_stick_and_never_ends_higher():
+def test_an_item_is_annealed_to_each_cluster_as_often_as_its_loss_says():
+    rng = np.random.default_rng(0)
+    draws = pt.datasets.simulate_draws(12, 30, n_clusters=3, noise=0.4, rng=0)
+    evidence, loss, heat = Evidence(draws=draws), NAMED["vi"], 0.1
+    state = DrawsProblem(evidence.distinct, loss, merge=False).state()
+    rest, labels = np.array([5]), np.repeat(np.arange(3), 4)
+    state.load(labels)
+    seen = np.zeros(4)
+    for _ in range(4_000):
+        state.anneal(rest, 12, heat, 1.0, rng)
+        column = state.labels[5]
+        seen[column if column < 3 else 3] += 1
+    choices = np.stack([np.where(np.arange(12) == 5, k, labels) for k in range(4)])
+    values = pt.losses.expected(loss, choices, evidence)
+    expected = np.exp(-(values - values.min()) / heat)
+    assert_allclose(seen / seen.sum(), expected / expected.sum(), atol=0.03)
+
+
+def test_bends_rounded_off_are_the_mean_of_bends_shifted():
+    problem = DrawsProblem(pt.datasets.simulate_draws(30, 50, rng=0), NAMED["id"])
+    curve = problem.rounded(4.0)
+    shifts = 4.0 * np.linspace(-0.875, 0.875, 8)
+    bend = kernels.greedy_draws.bend
+    for e in np.linspace(problem.t.min() - 5, problem.t.max() + 5, 9):
+        least = np.minimum(problem.t[:, None] + shifts, e).mean(axis=1)
+        flat = -(problem.p @ least) / problem.total
+        assert_allclose(bend(e, curve, True), flat, rtol=1e-12)
+
+
+def test_annealing_gets_out_where_sweeps_stick_and_never_ends_higher():
     rng = np.random.default_rng(0)
     halves = [pt.datasets.simulate_draws(60, 40, n_clusters=k, noise=0.5, rng=k) for k in (3, 7)]
     evidence = Evidence(draws=pt.Draws(np.vstack([half.labels for half in halves])))
@@ -136,7 +159,7 @@ def test_straightening_gets_out_where_sweeps_stick_and_never_ends_higher():
         run.grow()
         run.settle()
         before = run.state.value
-        run.unbend()
+        run.cool()
         falls.append(before - run.state.value)
     assert min(falls) > -1e-12
     assert max(falls) > 1e-3

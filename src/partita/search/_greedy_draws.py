@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -33,6 +33,13 @@ def _zeros(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
     raw = np.zeros(size + 64, dtype=np.uint8)
     start = -raw.ctypes.data % 64
     return np.asarray(raw[start : start + size].view(dtype).reshape(shape))
+
+
+def _gumbel(rng: np.random.Generator, shape: tuple[int, int], heat: float) -> NDArray[np.float32]:
+    """Gumbel variables times ``heat``: the largest of scores plus them is a Gibbs draw."""
+    noise = rng.standard_exponential(shape, dtype=np.float32)
+    np.log(np.maximum(noise, np.float32(1e-30), out=noise), out=noise)
+    return np.multiply(noise, np.float32(-heat), out=noise)
 
 
 def coefficients(combination: Combination) -> NDArray[np.float64]:
@@ -92,13 +99,23 @@ class DrawsProblem:
         """Prefix sums for Σ_m q_m min(t_m, e), the part of a linear loss that bends in e."""
         if not (self.is_linear and self.num[4]):
             return np.zeros((3, 1)), False
+        return self._curve_at(np.zeros(1)), True
+
+    def _curve_at(self, shifts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The curve if every draw bent in equal parts at t plus each of the shifts."""
         bottom = self.den[0] * self.t + self.den[3] * self.w + self.den[6] * self.total
-        q = self.p * self.num[4] / bottom
         order = np.argsort(self.t, kind="stable")
-        curve = np.zeros((3, self.m + 1))
-        curve[0, :-1] = self.t[order]
-        curve[1, 1:], curve[2, 1:] = np.cumsum((q * self.t)[order]), np.cumsum(q[order])
-        return curve, True
+        q = np.tile((self.p * self.num[4] / bottom)[order] / shifts.size, shifts.size)
+        t = (self.t[order] + shifts[:, None]).ravel()
+        order = np.argsort(t, kind="stable")  # sorted stretches, which it merges
+        curve = np.zeros((3, t.size + 1))
+        curve[0, :-1] = t[order]
+        curve[1, 1:], curve[2, 1:] = np.cumsum((q * t)[order]), np.cumsum(q[order])
+        return curve
+
+    def rounded(self, width: float) -> NDArray[np.float64]:
+        """The curve with every bend spread over ``width`` on either side."""
+        return self._curve_at(width * np.linspace(-0.875, 0.875, 8)) if self.bends else self.curve
 
     @property
     def bent_slope(self) -> float:
@@ -141,7 +158,7 @@ class DrawsState:
         self.labels = np.full(p.n, -1, dtype=np.int64)
         self.j, self.alpha = np.zeros(p.m), p.alpha.copy()
         self.alpha32 = self.alpha.astype(np.float32)
-        self.slope, self.is_straight = p.slope, False
+        self.slope = p.slope
         self.totals, self.quiet = np.zeros(2), np.zeros(1, dtype=np.int64)
         self._own, self._trial = np.zeros(p.m), np.zeros(p.m)
         self._value = np.inf
@@ -171,7 +188,7 @@ class DrawsState:
     def load(self, labels: IntArray) -> None:
         """Start from labels 0 .. K - 1; -1 is in no cluster."""
         p = self.problem
-        self.labels[:], self.is_straight = labels, False
+        self.labels[:] = labels
         n_clusters = int(labels.max()) + 1
         if n_clusters >= self.sizes.size or 2 * n_clusters + 2 * LANES < self.sizes.size:
             self.sizes = np.zeros(0, dtype=np.int64)
@@ -195,10 +212,6 @@ class DrawsState:
         """Recompute the value, and the linear form of the loss, from the totals."""
         p = self.problem
         e = float(self.totals[0])
-        if self.is_straight:
-            self.totals[1] = self.alpha @ self.j
-            self._value = self.slope * e - float(self.totals[1])
-            return
         if not p.is_linear:
             self.slope = _compiled().linearise(
                 p.t, p.p, self.j, e, p.num, p.den, p.w, p.total, self.alpha32, self.alpha
@@ -241,7 +254,7 @@ class DrawsState:
         in no cluster yet.
         """
         p = self.problem
-        if 2 * items.size > p.n and not self.is_straight:
+        if 2 * items.size > p.n:
             self.alpha[:], self.slope = p.alpha, p.slope
             self.alpha32[:] = self.alpha
         slope = self.slope
@@ -270,13 +283,12 @@ class DrawsState:
 
     def _sweep(self, items: IntArray, begin: int, limit: int) -> tuple[int, int]:
         p = self.problem
-        if p.is_linear or self.is_straight:
-            slope, bends = (self.slope, False) if self.is_straight else (p.bent_slope, p.bends)
+        if p.is_linear:
             done, moved = _compiled().sweep_linear(
-                items, begin, *self._tables(), self.alpha32, self.alpha, slope, p.curve, bends,
-                limit, self.totals, self._block, self._gains, self._own, self.quiet,
+                items, begin, *self._tables(), self.alpha32, self.alpha, p.bent_slope, p.curve,
+                p.bends, limit, self.totals, self._block, self._gains, self._own, self.quiet,
             )  # fmt: skip
-            self._value = self._loss(self.j, float(self.totals[0]), float(self.totals[1]))
+            self._value = self._loss(self.j, float(self.totals[0]))
             return int(done), int(moved)
         doubt = 2.0 if p.n_items <= 32 else 8 / p.n_items
         done, moved, self.slope, self._value = _compiled().sweep_ratio(
@@ -287,46 +299,46 @@ class DrawsState:
         return int(done), int(moved)
 
     @property
-    def is_rough(self) -> bool:
-        """Whether the loss bends in e: moves that change e stick at the bend of every draw."""
-        bends = self.problem.bends or bool(self.problem.den[4])
-        return bends and not self.is_straight
+    def stride(self) -> float:
+        """What e loses where an item leaves its cluster, on average over the items."""
+        cell, sizes = self.problem.cell, self.sizes[self.sizes > 0]
+        return float(sizes @ (cell[sizes] - cell[sizes - 1])) / self.problem.n_items
+
+    def anneal(
+        self, items: IntArray, limit: int, heat: float, width: float, rng: np.random.Generator
+    ) -> None:
+        """Reassign each item at random, likelier the lower the loss: a Gibbs sweep at ``heat``.
+
+        The bends of min(t, e) are rounded off within ``width``.
+        """
+        p, compiled = self.problem, cast(Any, kernels.greedy_anneal)
+        slope, rise, curve = p.bent_slope, 0.0, p.rounded(width)
+        if not p.is_linear:
+            slope, rise = compiled.soften(
+                p.t, p.p, self.j, float(self.totals[0]), width, p.num, p.den, p.w, p.total,
+                self.alpha32, self.alpha,
+            )  # fmt: skip
+        for part in self._items(items):
+            done = 0
+            while done < part.size:
+                noise = _gumbel(rng, (part.size - done, self.sizes.size), heat)
+                done, slope, rise = compiled.anneal(
+                    part, done, noise, *self._tables(), self.alpha32, self.alpha, slope, rise,
+                    curve, p.bends, p.t, p.p, p.num, p.den, p.w, p.total, not p.is_linear, width,
+                    limit, self.totals, self._block, self._gains, self._own,
+                )  # fmt: skip
+                if done < part.size:
+                    self._grow(self.sizes.size)
+        self.linearise()
 
     @property
-    def is_curved(self) -> bool:
-        """Whether the loss, as it is taken now, is no linear function of e and j."""
-        return (self.problem.bends or not self.problem.is_linear) and not self.is_straight
+    def is_rough(self) -> bool:
+        """Whether the loss bends in e: moves that change e stick at the bend of every draw."""
+        return self.problem.bends or bool(self.problem.den[4])
 
-    def slope_here(self, e: float | None = None) -> float:
-        """∂/∂e of the loss at this partition, or with another e."""
+    def _loss(self, j: NDArray[np.float64], e: float) -> float:
+        """The loss at totals j and e."""
         p = self.problem
-        e = float(self.totals[0]) if e is None else e
-        return float(
-            _compiled().linearise(
-                p.t, p.p, self.j, e, p.num, p.den, p.w, p.total, self.alpha32.copy(), self._trial
-            )
-        )
-
-    def slope_range(self) -> tuple[float, float]:
-        """∂/∂e where e is least and greatest among the draws."""
-        t = self.problem.t
-        return self.slope_here(float(t.min())), self.slope_here(float(t.max()))
-
-    def straighten(self, slope: float) -> None:
-        """Take the loss to be slope·e - Σ alpha j from now on, alpha as it is here."""
-        self.is_straight, self.slope = True, slope
-        self.linearise()
-
-    def bend(self) -> None:
-        """Take the loss as it is again."""
-        self.is_straight, self.slope = False, self.problem.slope
-        self.linearise()
-
-    def _loss(self, j: NDArray[np.float64], e: float, weighted: float | None = None) -> float:
-        """The loss at totals j and e, as it is taken now; ``weighted`` is Σ alpha j if known."""
-        p = self.problem
-        if self.is_straight:
-            return self.slope * e - float(self.alpha @ j if weighted is None else weighted)
         return float(_compiled().expected(p.t, p.p, j, e, p.num, p.den, p.w, p.total))
 
     def move(self, items: IntArray, targets: IntArray) -> None:

@@ -73,6 +73,7 @@ class Plan:
         self.limit = min(settings.max_clusters or evidence.n_items, evidence.n_items)
         self.found: list[Found] = []
         self.ended: list[Found] = []
+        self.is_agreed = False
         n, self.on_draws = evidence.n_items, on_draws(loss, evidence)
         self.max_draws = settings.max_draws
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
@@ -87,13 +88,13 @@ class Plan:
         moves = self.settings.moves
         first = tuple(m for m in moves if m in ("sweep", "merge")) if is_sized else moves
         tasks = [(name, labels, first or moves) for name, labels in starts]
-        self._runs(shared, tasks, is_eager=is_sized and self._is_bent and self._work > _SMALL)
+        self._runs(shared, tasks, is_eager=is_sized)
         if is_sized:
-            n_leaders = 4 if self._is_bent else 3
-            self._runs(
-                shared,
-                [(f.start, f.labels, moves) for f in self._leaders(n_leaders)],
-            )
+            n_leaders = 3 if not self._is_bent else 4 if self._work <= _SMALL else 2
+            n_starts = len(self.found)
+            self._runs(shared, [(f.start, f.labels, moves) for f in self._leaders(n_leaders)])
+            ends = self.found[n_starts:]
+            self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         yield from self._polished(shared)
 
     def _leaders(self, n: int) -> list[Found]:
@@ -132,12 +133,16 @@ class Plan:
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
             return
         moves = self.settings.moves
+        light = tuple(move for move in moves if move in ("sweep", "merge"))
         if self.evidence.n_items * self.evidence.distinct.n_draws > _POLISHED:
-            moves = tuple(move for move in moves if move in ("sweep", "merge"))
+            moves = light
         whole = problem(self.loss, self.evidence, merge=False)
         self.found, self.ended = [], []
-        tasks = [(one.start, one.labels, moves) for one in leaders]
-        self._runs(whole, tasks, patience=1.0, unbends=False)
+        if self.is_agreed:  # nothing to rebuild where all the draws change nothing
+            self._runs(whole, [(leaders[0].start, leaders[0].labels, light)])
+        if not (self.found and np.array_equal(self.found[0].labels, leaders[0].labels)):
+            tasks = [(one.start, one.labels, moves) for one in leaders]
+            self._runs(whole, tasks, patience=1.0, anneals=False)
         for one in self._leaders(1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
 
@@ -147,7 +152,7 @@ class Plan:
         tasks: Sequence[tuple[str, Labels | None, tuple[str, ...]]],
         patience: float | None = None,
         is_eager: bool = False,
-        unbends: bool = True,
+        anneals: bool = True,
     ) -> None:
         """Do the runs in parallel and add where they ended, in order."""
         patience = self.settings.patience if patience is None else patience
@@ -160,7 +165,7 @@ class Plan:
             if self.clock.is_up() and (a or self.found):
                 return None
             run = Run(shared.state(), seeds[a], self.limit, self.clock)
-            run.is_eager, run.unbends = is_eager, unbends
+            run.is_eager, run.anneals = is_eager, anneals
             try:
                 _start(run, shared, labels)
                 run.go(moves, patience)
@@ -204,7 +209,7 @@ class Plan:
         if n_runs is not None:
             return [n_runs for _ in kinds]
         work = self._work
-        if self._is_bent and work > _SMALL:  # each start is straightened, and few ends differ
+        if self._is_bent and work > _SMALL:  # annealing makes up for fewer starts
             return [2 if kind in ("sequential", "random") else 1 for kind in kinds]
         many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
         return [many if kind in ("sequential", "random") else 2 for kind in kinds]
@@ -217,7 +222,7 @@ class Plan:
 
     @property
     def _is_bent(self) -> bool:
-        """Whether the loss bends in e, so that runs straighten it first."""
+        """Whether the loss bends in e, so that runs anneal."""
         return bool(self.loss.numerator.least or self.loss.denominator.least)
 
     def _of_kind(

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     State: TypeAlias = DrawsState | SimilarityState
 
 _MAX_SWEEPS = 100
-_SOME = 200  # items up to which every round of rebuilding starts by straightening
 _FEW = 32  # items up to which runs can afford to be more thorough
-_SLOPES = 6  # bisections of the slope of a bent loss
-_WIDTHS = (1 / 16, 1 / 4, 1.0)  # of the range of slopes
-_STRAIGHT = 3  # sweeps with each slope
+_SWEEPS, _BRIEF = 30, 12  # of one annealing, of one from the start
+_HOT, _COLD = (0.25, 0.1), 0.02  # heats where annealings begin and end, in losses per item
+_WIDE, _NARROW = 16.0, 0.5  # how far bends are rounded off then, in steps of e
+_ROUNDS = 8  # annealings of one run
 _LOOK = 20_000_000  # table entries read between looks at the clock
 MOVES = ("sweep", "merge", "rebuild", "split")
 
@@ -58,8 +58,8 @@ class Clock:
 class Run:
     """One run: a state, its random numbers, its limits.
 
-    ``best`` is the last partition that was kept, for when the run is cut short. A bent loss is
-    straightened from the beginning if ``is_eager``, and never if not ``unbends``.
+    ``best`` is the last partition that was kept, for when the run is cut short. A loss that bends
+    in e is annealed before clusters are rebuilt if ``anneals``, and from the start if ``is_eager``.
     """
 
     state: State
@@ -69,12 +69,14 @@ class Run:
     best: NDArray[np.int64] | None = None
     sweeps: bool = True
     is_eager: bool = False
-    unbends: bool = True
+    anneals: bool = True
 
     def go(self, moves: Sequence[str], patience: float) -> None:
         """From a partition, make the moves named until none helps or the time is up."""
         self.sweeps = "sweep" in moves
-        if not (self.is_eager and self.sweeps and self.state.is_rough and self.relax()):
+        if not (
+            self.is_eager and self.sweeps and self.state.is_rough and self.anneal(_HOT[-1], _BRIEF)
+        ):
             self.settle()
         if "merge" in moves and self.merge():
             self.settle()
@@ -106,40 +108,30 @@ class Run:
                     return
                 state.sweep(part, self.limit)
 
-    def unbend(self) -> bool:
-        """Relax near the present slope, then farther from it, until nothing helps."""
-        any_helped, tried = False, 0
-        while tried < len(_WIDTHS) and not self.clock.is_up():
-            helped = self.relax(_WIDTHS[tried])
-            any_helped |= helped
-            tried = 0 if helped else tried + 1
-        return any_helped
+    def cool(self) -> None:
+        """Anneal from hot and from less hot until neither helps."""
+        failed = 0
+        for _ in range(_ROUNDS):
+            if failed == len(_HOT) or self.clock.is_up():
+                return
+            failed = 0 if self.anneal(_HOT[failed]) else failed + 1
 
-    def relax(self, width: float = 1.0) -> bool:
-        """Follow the loss straightened, its slope bisected towards the true one; keep the best.
+    def anneal(self, hot: float, n_sweeps: int = _SWEEPS) -> bool:
+        """Sweep at random, ever colder; keep where that leads if it is better than here.
 
         Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
-        though two would, one that raises e and one that lowers it; with a fixed slope there is
-        no bend to stick at. The slope is right when it is that of the loss where it leads to. It
-        is sought within ``width`` of its range, about the present one.
+        though two would, one that raises e and one that lowers it. So the bends are rounded off
+        over many steps of e at first, and less and less.
         """
         state: Any = self.state
         before, saved = state.value, state.save()
-        least, best = before, saved[0]
-        low, high = state.slope_range()
-        if width < 1:
-            here, reach = state.slope_here(), width * (high - low) / 2
-            low, high = here - reach, here + reach
-        for _ in range(_SLOPES if width == 1 else _SLOPES // 2):
-            slope = (low + high) / 2
-            state.straighten(slope)
-            self.settle(max_sweeps=_STRAIGHT)
-            state.bend()
-            if state.value < least:
-                least, best = state.value, state.labels.copy()
-            low, high = (slope, high) if state.slope_here() > slope else (low, slope)
-        changed = np.flatnonzero(state.labels != best)
-        state.move(changed, best[changed])
+        heats = np.geomspace(hot, _COLD, n_sweeps) * before / state.problem.n_items
+        widths = np.geomspace(_WIDE, _NARROW, n_sweeps) * state.stride
+        for heat, width in zip(heats, widths, strict=True):
+            if self.clock.is_up():
+                break
+            items = self.rng.permutation(state.labels.size)
+            state.anneal(items, self.limit, heat, width, self.rng)
         self.settle()
         if state.value < before - 1e-11 * max(1.0, abs(before)):
             self.keep()
@@ -196,12 +188,9 @@ class Run:
         """
         state, failed = self.state, 0
         patience *= 2 if state.labels.size <= _FEW else 1
-        rough = self.unbends and self.sweeps and state.is_rough
-        if rough:
-            self.unbend()
+        if self.anneals and self.sweeps and state.is_rough:
+            self.cool()
         while True:
-            if rough and state.labels.size <= _SOME and self.unbend():
-                failed = 0
             columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
             if columns.size == 0:
                 return

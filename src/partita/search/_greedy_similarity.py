@@ -159,7 +159,7 @@ class SimilarityState:
                     self._grow(self.sizes.size)
         self.refresh()
 
-    is_rough = is_curved = False
+    is_rough = False
 
     def _slopes(self) -> tuple[float, float]:
         """-∂/∂j and ∂/∂e of the loss here, by differences."""
