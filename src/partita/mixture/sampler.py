@@ -16,7 +16,7 @@ import numpy as np
 
 from partita import io, validate
 from partita.draws import Draws
-from partita.errors import FileError, InvalidTypeError, PartitaWarning
+from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.mixture import partition_priors, priors, starts
 from partita.mixture.chain import TRACES, Job, Run, label_dtype, labels_path
 from partita.mixture.data import read_data
@@ -81,7 +81,8 @@ def sample_mixture(
     n_jobs : int, optional
         Processes to run chains in; None or -1: all cores.
     callback : callable, optional
-        Called with a :class:`~partita.mixture.chain.Report` now and then; True stops the run.
+        Called with a :class:`~partita.mixture.chain.Report` now and then; True stops the
+        run, all its chains.
     checkpoint : path, optional
         A folder. The run is saved there every ``checkpoint_seconds`` and, called again with the
         same arguments, goes on from there to the draws it would have given.
@@ -149,7 +150,9 @@ def _fingerprint(plan: Job, begins: Sequence[Any]) -> str:
     """What two runs must share for one to go on from the other's checkpoint."""
     digest = hashlib.blake2b(digest_size=16)
     resolved = plan.resolved
-    for array in (resolved.x, resolved.mean_var, resolved.inverse_scale):
+    # In canonical coordinates data look alike in any units, yet their densities do not.
+    units = (resolved.mean, resolved.unit, resolved.whiten)
+    for array in (resolved.x, resolved.mean_var, resolved.inverse_scale, *units):
         digest.update(np.ascontiguousarray(array).tobytes())
     told: list[Any] = [
         resolved.df,
@@ -211,7 +214,13 @@ def _draws(
 ) -> Draws:
     counts = [run.n_done for run in runs]
     if sum(counts) == 0:
-        raise KeyboardInterrupt("stopped before the first draw was kept")
+        if interrupted:
+            raise KeyboardInterrupt("stopped before the first draw was kept")
+        raise InvalidValueError(
+            f"`callback` must let at least one draw be kept; it stopped the run within the "
+            f"{jobs[0].n_burn} scans of burn-in or before the first draw after them. Stop when "
+            "the report's `scan` is past them."
+        )
     wanted = sum(job.n_draws for job in jobs)
     if sum(counts) < wanted:
         how = "Interrupted" if interrupted else "Stopped by the callback"
