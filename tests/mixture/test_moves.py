@@ -24,7 +24,7 @@ def after_burn_in(apart, n_burn):
 
 def settled(proposed, large, planned=4):
     """The number a scan that one scan of burn-in settles, its tally made up."""
-    X = np.zeros((2, 1)) + [[0.0], [1.0]]
+    X = np.array([[0.0], [1.0]])
     prior = Independent().complete(X, "full")
     model = assembly.make_model(prior, DirichletProcess(), (0.0, 0.0, 1.0))
     state = chains.fresh(model, [0, 0])

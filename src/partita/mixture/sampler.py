@@ -17,7 +17,7 @@ import numpy as np
 from partita import io, validate
 from partita.draws import Draws
 from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
-from partita.mixture import partition_priors, priors, starts
+from partita.mixture import partition_priors, priors, record, starts
 from partita.mixture.chain import TRACES, Job, Run, label_dtype, labels_path
 from partita.mixture.data import read_data
 from partita.mixture.moves import Moves
@@ -91,8 +91,9 @@ def sample_mixture(
     -------
     Draws
         With ``traces`` of ``n_clusters``, ``concentration`` and ``log_joint`` (log density of
-        data, partition and concentration, cluster parameters integrated out, up to a constant).
-        After Ctrl-C: the draws that were done.
+        data, partition and concentration, cluster parameters integrated out, up to a constant),
+        and ``about`` with the names of prior, covariance and partition, for
+        :func:`partita.mixture.predictive_density` and its like. After Ctrl-C: the draws that were done.
 
     Examples
     --------
@@ -132,7 +133,8 @@ def sample_mixture(
     jobs = [replace(plan, chain=c, start=begin) for c, begin in enumerate(begins)]
     try:
         runs, interrupted = run_jobs(jobs, n_jobs=workers, callback=callback)
-        return _draws(jobs, runs, names, interrupted)
+        about = record.of(record.Chosen(prior, df, covariance, partition))
+        return _draws(jobs, runs, names, about, interrupted)
     finally:
         if folder is not None and checkpoint is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -210,7 +212,11 @@ def _folder(checkpoint: PathLike | None, workers: int, n_draws: int, n_items: in
 
 
 def _draws(
-    jobs: Sequence[Job], runs: Sequence[Run], names: tuple[str, ...] | None, interrupted: bool
+    jobs: Sequence[Job],
+    runs: Sequence[Run],
+    names: tuple[str, ...] | None,
+    about: record.About,
+    interrupted: bool,
 ) -> Draws:
     counts = [run.n_done for run in runs]
     if sum(counts) == 0:
@@ -233,6 +239,7 @@ def _draws(
         chains=None if len(jobs) == 1 else np.repeat(np.arange(len(counts)), counts),
         item_names=names,
         traces={name: traces[:, i] for i, name in enumerate(TRACES)},
+        about=about,
     )
 
 
