@@ -93,7 +93,8 @@ def sample_mixture(
         With ``traces`` of ``n_clusters``, ``concentration`` and ``log_joint`` (log density of
         data, partition and concentration, cluster parameters integrated out, up to a constant),
         and ``about`` with the names of prior, covariance and partition, for
-        :func:`partita.mixture.predictive_density` and its like. After Ctrl-C: the draws that were done.
+        :func:`partita.mixture.predictive_density` and its like. After Ctrl-C: the draws that
+        were done.
 
     Examples
     --------
@@ -223,7 +224,7 @@ def _draws(
         if interrupted:
             raise KeyboardInterrupt("stopped before the first draw was kept")
         raise InvalidValueError(
-            f"`callback` must let at least one draw be kept; it stopped the run within the "
+            "`callback` must let at least one draw be kept and none was; it stopped the run within the "
             f"{jobs[0].n_burn} scans of burn-in or before the first draw after them. Stop when "
             "the report's `scan` is past them."
         )
