@@ -224,9 +224,9 @@ def _draws(
         if interrupted:
             raise KeyboardInterrupt("stopped before the first draw was kept")
         raise InvalidValueError(
-            "`callback` must let at least one draw be kept and none was; it stopped the run within the "
-            f"{jobs[0].n_burn} scans of burn-in or before the first draw after them. Stop when "
-            "the report's `scan` is past them."
+            "`callback` must let at least one draw be kept and none was; it stopped the run "
+            f"within the {jobs[0].n_burn} scans of burn-in or before the first draw after them. "
+            "Stop when the report's `scan` is past them."
         )
     wanted = sum(job.n_draws for job in jobs)
     if sum(counts) < wanted:
