@@ -204,3 +204,25 @@ def test_save_and_read_back(tmp_path):
 def test_repr_says_what_is_inside():
     assert repr(chained()) == "Draws(6 draws of 2 items, 1 to 2 clusters, 2 chains, weighted)"
     assert repr(pt.Draws([[0, 1]])) == "Draws(1 draw of 2 items, 2 clusters)"
+
+
+def test_about_goes_along_and_is_checked(tmp_path):
+    about = {"prior": "paper", "df": 3.0}
+    draws = pt.Draws([[0, 0], [0, 1], [0, 1]], about=about)
+    draws.save(tmp_path / "d.npz")
+    read = pt.read_draws(tmp_path / "d.npz")
+    for kept in (draws.burn(1), draws.thin(2), draws.take([0]), draws.unique(), read):
+        assert kept.about == about
+    assert draws == pt.Draws(draws.labels)
+    other = pt.Draws([[0, 1]], about={"prior": "paper", "df": 4.0})
+    assert pt.Draws.concat([draws, other]).about == {"prior": "paper"}
+    assert pt.Draws.concat([draws, draws]).about == about
+    for wrong in ("paper", {"prior": ["paper"]}):
+        with pytest.raises(TypeError, match="`about` must map names"):
+            pt.Draws([[0, 1]], about=wrong)
+
+
+def test_about_of_a_file_that_is_not_ours(tmp_path):
+    np.savez(tmp_path / "d.npz", labels=np.array([[0, 1]]), **{"about:df": np.ones(2)})
+    with pytest.raises(pt.errors.FileError, match="about:df"):
+        pt.read_draws(tmp_path / "d.npz")

@@ -41,6 +41,9 @@ class Draws:
         Scalars recorded with each draw, such as the log joint density.
     assumptions : tuple of str
         What was assumed when the draws were read from a file.
+    about : mapping of str to str or float, optional
+        How the draws were made, such as the prior that :func:`sample_mixture` had. Draws are
+        equal whatever it says.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Draws:
     item_names: tuple[str, ...] | None = None
     traces: Mapping[str, FloatArray] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+    about: Mapping[str, str | float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.item_names is None:
@@ -88,6 +92,7 @@ class Draws:
             raise InvalidTypeError(f"`traces` must map names to arrays; got {self.traces!r}.")
         traces = {str(k): _trace(str(k), v, self.n_draws) for k, v in self.traces.items()}
         self._set("traces", traces)
+        self._set("about", _about(self.about))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -238,6 +243,7 @@ class Draws:
             item_names=first.item_names,
             traces={k: np.concatenate([part.traces[k] for part in parts]) for k in shared},
             assumptions=tuple(dict.fromkeys(a for part in parts for a in part.assumptions)),
+            about={k: v for k, v in first.about.items() if all(_says(p, k, v) for p in parts)},
         )
 
     @property
@@ -267,6 +273,7 @@ class Draws:
         if self.item_names is not None:
             arrays["item_names"] = np.array(self.item_names, dtype=np.str_)
         arrays |= {f"trace:{name}": trace for name, trace in self.traces.items()}
+        arrays |= {f"about:{name}": np.array(value) for name, value in self.about.items()}
         io.write_npz(path, arrays)
 
 
@@ -308,6 +315,7 @@ def read_draws(
         item_names=table.item_names,
         traces=table.traces,
         assumptions=table.assumptions,
+        about=table.about,
     )
 
 
@@ -361,6 +369,17 @@ def _trace(name: str, value: Any, n_draws: int) -> NDArray[np.float64]:
         )
     trace.setflags(write=False)
     return trace
+
+
+def _about(value: Any) -> dict[str, str | float]:
+    good = isinstance(value, Mapping) and all(isinstance(v, str | float) for v in value.values())
+    if not good:
+        raise InvalidTypeError(f"`about` must map names to strings and floats; got {value!r}.")
+    return {str(name): said for name, said in value.items()}
+
+
+def _says(draws: Draws, name: str, value: str | float) -> bool:
+    return draws.about.get(name) == value
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -118,3 +118,53 @@ def test_names_and_refusals():
         partition_priors.concentration((1, 2, 3))
     with pytest.raises(InvalidValueError, match="`concentration`"):
         partition_priors.concentration(0)
+
+
+def long_sum(prior, n, t, size=500_000):
+    """Log V_n(t) from its definition, factor by factor, over a fixed long range."""
+    from scipy import stats
+    from scipy.special import logsumexp
+
+    k = np.arange(max(t, 1), size)
+    pmf = (
+        stats.geom(prior.rate) if prior.components == "geometric" else stats.poisson(prior.rate, 1)
+    )
+    value = pmf.logpmf(k)
+    for j in range(t):
+        value += np.log(k - j)
+    for j in range(n):
+        value -= np.log(prior.gamma * k + j)
+    return logsumexp(value)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        FiniteMixture(),
+        FiniteMixture(0.3, "geometric", 0.001),
+        FiniteMixture(2.0, "geometric", 0.0001),
+        FiniteMixture(1.0, "poisson", 5000.0),
+        FiniteMixture(50.0, "poisson", 3.0),
+    ],
+)
+def test_v_against_a_long_sum(prior):
+    n = 20
+    found = prior.log_v(n, n + 1)
+    assert found[0] == -np.inf
+    for t in (1, 5, 21):
+        assert found[t] == pytest.approx(long_sum(prior, n, t), abs=1e-9)
+
+
+def test_v_of_many_items_obeys_its_recursion():
+    """V_n(t) = gamma V_(n+1)(t + 1) + (n + gamma t) V_(n+1)(t) (Miller & Harrison 2018)."""
+    prior, n, most = FiniteMixture(0.8, "geometric", 0.01), 10_000, 2001
+    now, then = prior.log_v(n, most), prior.log_v(n + 1, most)
+    t = np.arange(1, most)
+    wanted = np.logaddexp(np.log(0.8) + then[2:], np.log(n + 0.8 * t) + then[1:-1])
+    assert np.allclose(now[1:-1], wanted, rtol=0, atol=1e-7)
+
+
+def test_v_that_cannot_be_summed_is_refused():
+    for prior in (FiniteMixture(1.0, "poisson", 1e8), FiniteMixture(1.0, "geometric", 1e-9)):
+        with pytest.raises(InvalidValueError, match="`rate` must leave the number of components"):
+            prior.log_v(5, 6)

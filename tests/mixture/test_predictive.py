@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from tests.mixture import exact
 
 import partita as pt
-from partita.errors import InvalidValueError
+from partita.errors import InvalidValueError, PartitaWarning
 from partita.mixture import (
     Conjugate,
+    FiniteMixture,
+    Independent,
+    Paper,
+    PitmanYor,
     component_parameters,
     join_probabilities,
     predictive_density,
@@ -57,6 +63,86 @@ def test_joining_an_estimate():
     assert p[0, best.labels[0]] > 0.9
     assert p[1, best.labels[-1]] > 0.9
     assert p[3, -1] > 0.9
+
+
+def test_labels_of_an_estimate_may_be_any():
+    labels = np.where(X < 0, 0, 1)
+    wanted = join_probabilities(DRAWS, X, [-4.0, 0.0], labels, rng=0)
+    assert wanted.shape == (2, 3)
+    for other in (labels * 2 + 5, labels - 3, np.array(["a", "b"])[labels]):
+        assert np.array_equal(join_probabilities(DRAWS, X, [-4.0, 0.0], other, rng=0), wanted)
+
+
+SHORT = {"n_draws": 20, "n_burn": 20, "rng": 0}
+TOLD = {"prior": "paper", "df": 3.0, "covariance": "diagonal", "partition": "mfm"}
+
+
+def test_the_draws_say_what_they_were_sampled_under(tmp_path):
+    draws = pt.sample_mixture(X, **TOLD, **SHORT)
+    assert draws.about == TOLD
+    draws.save(tmp_path / "d.npz")
+    told = predictive_density(draws.labels, X, [0.0], rng=0, **TOLD)
+    for each in (draws, pt.read_draws(tmp_path / "d.npz")):
+        assert predictive_density(each, X, [0.0], rng=0) == told
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert predictive_density(each, X, [0.0], rng=0, **TOLD) == told
+            same = {"prior": Paper(df=3.0), "partition": FiniteMixture()}
+            assert predictive_density(each, X, [0.0], rng=0, **same) == told
+    plain = predictive_density(draws.labels, X, [0.0], rng=0, partition="mfm")
+    assert told != plain
+    prior = {name: TOLD[name] for name in ("prior", "df", "covariance")}
+    a, b = (
+        component_parameters(draws, X, rng=0),
+        component_parameters(draws.labels, X, rng=0, **prior),
+    )
+    assert np.array_equal(a.covariances, b.covariances)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("prior", "independent"),
+        ("prior", Conjugate()),
+        ("prior", Paper(df=4.0)),
+        ("df", 1.0),
+        ("covariance", "full"),
+        ("partition", "pitman-yor"),
+    ],
+)
+def test_a_contradiction_is_said(name, value):
+    draws = pt.sample_mixture(X, **TOLD, **SHORT)
+    with pytest.warns(PartitaWarning, match="is .* but the draws were sampled with"):
+        predictive_density(draws, X, [0.0], rng=0, **{name: value})
+
+
+def test_a_prior_without_a_name_must_be_given():
+    prior = Conjugate(df=3.0)
+    draws = pt.sample_mixture(X, prior=prior, **SHORT)
+    assert draws.about == {"covariance": "full", "partition": "dirichlet"}
+    with pytest.raises(InvalidValueError, match="`prior` must be given"):
+        predictive_density(draws, X, [0.0])
+    assert predictive_density(draws, X, [0.0], prior=prior, rng=0).shape == (1,)
+    both = pt.Draws.concat([DRAWS, pt.sample_mixture(X, prior="paper", **SHORT)])
+    with pytest.raises(InvalidValueError, match="`prior` must be given"):
+        component_parameters(both, X)
+    draws = pt.sample_mixture(X, partition=PitmanYor(0.5), **SHORT)
+    with pytest.raises(InvalidValueError, match="`partition` must be given"):
+        predictive_density(draws, X, [0.0])
+    assert component_parameters(draws, X, rng=0).sizes.sum() == 50 * 20
+
+
+def test_a_diagonal_precision_has_the_expectation_of_its_scale():
+    """E[T_jj] = df R0_jj, also where R0 is not diagonal; R0^-1 is what the sampler works on."""
+    scale = np.array([[2.0, 1.2], [1.2, 1.0]])
+    Y = np.random.default_rng(0).normal(size=(5, 2))
+    for shape, inverse in [
+        ("full", np.linalg.inv(scale)),
+        ("diagonal", np.diag([0.5, 1.0])),
+        ("spherical", np.diag([0.75, 0.75])),
+    ]:
+        prior = Independent([0.0, 0.0], [1.0, 1.0], scale, 3.0)
+        assert np.allclose(prior.complete(Y, shape).inverse_scale, inverse)
 
 
 def test_parameters_have_the_data_s_units():

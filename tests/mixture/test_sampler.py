@@ -90,6 +90,20 @@ def test_the_callback_sees_progress_and_stops():
     assert np.isfinite(seen[-1].log_joint)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_callback_stops_all_chains(n_jobs):
+    settings = {"n_draws": 10**5, "n_burn": 10, "n_chains": 3, "rng": 0, "n_jobs": n_jobs}
+    with pytest.warns(PartitaWarning, match="Stopped by the callback: "):
+        draws = pt.sample_mixture(X, callback=lambda r: r.chain == 0 and r.scan > 50, **settings)
+    assert draws.n_draws < 3 * 10**5
+    assert n_jobs == 2 or draws.n_chains == 1
+
+
+def test_a_callback_that_stops_burn_in_is_told_so():
+    with pytest.raises(InvalidValueError, match=r"`callback` must let at least one draw be kept"):
+        pt.sample_mixture(X, n_draws=5, n_burn=10**6, rng=0, callback=lambda r: True)
+
+
 def test_a_checkpoint_resumes_to_the_same_draws(tmp_path):
     settings = {"n_draws": 3000, "n_burn": 100, "n_chains": 2, "rng": 7}
     whole = pt.sample_mixture(X, **settings)
@@ -101,6 +115,9 @@ def test_a_checkpoint_resumes_to_the_same_draws(tmp_path):
     assert again == whole
     with pytest.raises(FileError, match="other data or settings"):
         pt.sample_mixture(X + 1.0 * (X > 0), checkpoint=folder, **settings)
+    for scaled in (X * 1024, X + 2.0**20):
+        with pytest.raises(FileError, match="other data or settings"):
+            pt.sample_mixture(scaled, checkpoint=folder, **settings)
     with pytest.raises(FileError, match="seed 7"):
         pt.sample_mixture(X, checkpoint=folder, **{**settings, "rng": 8})
 

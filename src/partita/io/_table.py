@@ -16,7 +16,7 @@ from partita.io._source import format_of, opened, path_text
 from partita.io._text import read_text
 from partita.typing import Path
 
-_TRACE = "trace:"
+_TRACE, _ABOUT = "trace:", "about:"
 _KIND_OF = {"weights": "iuf", "chains": "iuU", "item_names": "U"}
 
 
@@ -37,6 +37,8 @@ class Table:
         As saved with a ``Draws``.
     traces : dict of str to array, shape (n_draws,)
         As saved with a ``Draws``.
+    about : dict of str to str or float
+        As saved with a ``Draws``.
     assumptions : tuple of str
         A sentence for everything that the file did not say outright.
     """
@@ -48,6 +50,7 @@ class Table:
     chains: NDArray[Any] | None = None
     traces: dict[str, NDArray[Any]] = field(default_factory=dict)
     assumptions: tuple[str, ...] = ()
+    about: dict[str, str | float] = field(default_factory=dict)
 
 
 def read_table(
@@ -167,7 +170,19 @@ def _from_npz(file: BinaryIO, path: str, key: str | None) -> Table:
         weights=beside.get("weights"),
         chains=beside.get("chains"),
         traces=traces,
+        about=_about(archive, path),
     )
+
+
+def _about(archive: Archive, path: str) -> dict[str, str | float]:
+    about: dict[str, str | float] = {}
+    for name in archive.headers:
+        if name.startswith(_ABOUT):
+            value = archive.read(name)
+            if value.shape != () or value.dtype.kind not in "Uf":
+                raise _not_ours(path, name, f"shape {value.shape}, dtype {value.dtype}")
+            about[name.removeprefix(_ABOUT)] = value.item()
+    return about
 
 
 def _chosen(archive: Archive, path: str, key: str | None) -> tuple[str, str]:

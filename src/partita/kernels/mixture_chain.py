@@ -31,8 +31,8 @@ from partita.kernels.mixture_types import (
     STORED,
 )
 
-# Large reallocations rarer than one in _RARE are taken not to occur, and 1 / _FEW of the most
-# that a scan may have are made.
+# Fewer proposals than _RARE tell nothing. Large reallocations rarer than one in _RARE are taken to
+# be hardly worth their time, down to 1 / _FEW of the most that a scan may have.
 _EVERY, _RARE, _FEW = 50.0, 2000, 16.0
 
 
@@ -130,14 +130,19 @@ def _n_reallocations(state, plan):
 def _settle_reallocations(state, plan):
     """How many reallocations a scan are worth their time, from the latter half of burn-in.
 
-    Enough for a large change every ``_EVERY`` scans; few where large changes do not occur, since
-    passing over the items makes the small ones.
+    Enough for a large change every ``_EVERY`` scans, at most the planned number. Where even an
+    upper bound on the rate of large changes is below 1 / ``_RARE`` the number falls with the
+    square of the bound: passing over the items makes the small changes, but that large ones do
+    not occur takes many proposals to show.
     """
     proposed, large = state.tally[REALLOCATE, 0], state.tally[REALLOCATE, 2]
-    rate = plan[5] / _FEW
-    if _RARE * large > proposed:
-        rate = min(max(rate, proposed / (_EVERY * large)), float(plan[5]))
-    state.reallocate[0] = rate
+    share = 1.0
+    if proposed >= _RARE:
+        share = min(1.0, (_RARE * (large + 3.0) / proposed) ** 2)
+        if share == 1.0:
+            share = min(1.0, proposed / (_EVERY * max(large, 1) * max(plan[5], 1)))
+        share = max(share, 1.0 / _FEW)
+    state.reallocate[0] = share * plan[5]
     state.tally[:] = 0
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # Tables of the finite mixture stop here: a start of more is refused, no scan opens more.
 MOST_CLUSTERS = 2000
+# A series over the number of components is given up beyond so many terms; of these, terms whose
+# logarithm is so much below the largest are nothing even together.
+_MOST_TERMS, _NOTHING = 1 << 22, 60.0
 
 
 @dataclass(frozen=True)
@@ -87,17 +90,55 @@ class FiniteMixture:
         return np.asarray(np.log(rate) + (k - 1) * np.log1p(-rate))
 
     def log_v(self, n: int, most: int) -> Floats:
-        """Log V_n(t) for t = 0..most."""
-        g = self.gamma
-        size, out = 4 * max(n, most) + 2000, np.full(most + 1, -np.inf)
-        k = np.arange(1.0, size + 1)
-        common = _log_gamma(k + 1) + self.log_components(k)
-        common += _log_gamma(g * k) - _log_gamma(g * k + n)
-        for t in range(1, most + 1):
-            terms = common[t - 1 :] - _log_gamma(k[t - 1 :] - t + 1)
+        """Log V_n(t) for t = 0..most, the series cut where its tail is below 1e-12 of it."""
+        k = np.arange(1.0, self._n_terms(n, most) + 1)
+        falling = _log_gamma(k)
+        common = self._log_terms(k, n, 0)
+        out = np.full(most + 1, -np.inf)
+        # A smaller t gives large k less weight, so what is cut off at t may be left out below.
+        end = k.size
+        for t in range(most, 0, -1):
+            terms = common[t - 1 : end] - falling[: end - t + 1]
             top = terms.max()
             out[t] = top + np.log(np.exp(terms - top).sum())
+            end -= int(np.argmax(terms[::-1] > top - _NOTHING))
         return out
+
+    def _log_terms(self, k: Floats, n: int, t: int) -> Floats:
+        """Log of k_(t) / (gamma k)^(n) p(k), for t = 0 of k! instead of k_(t)."""
+        g = self.gamma
+        value = _log_gamma(k + 1) + self.log_components(k)
+        value += _log_gamma(g * k) - _log_gamma(g * k + n)
+        return value if t == 0 else np.asarray(value - _log_gamma(k - t + 1))
+
+    def _n_terms(self, n: int, t: int) -> int:
+        """So many terms of V_n(t) that the others sum to 1e-12 of them at most.
+
+        Write a term as h(k) p(k). k (log h)'(k) falls with k, so beyond K terms fall at least like
+        (k / K)^B with B its value at K, and like p(k), whose ratio of neighbours falls as well.
+        """
+        from scipy.special import digamma, logsumexp
+
+        g, size = self.gamma, t + 64
+        while size <= _MOST_TERMS:
+            last = float(size)
+            slope = last * (digamma(last + 1) - digamma(last - t + 1))
+            slope -= g * last * (digamma(g * last + n) - digamma(g * last))
+            step = float(np.diff(self.log_components([last, last + 1]))[0])
+            bounds = [np.inf]
+            if max(slope, 0.0) / last + step < 0:
+                bounds.append(-np.log(np.expm1(-max(slope, 0.0) / last - step)))
+            if slope < -1 and step <= 0:
+                bounds.append(np.log(last / (-slope - 1)))
+            if min(bounds) < np.inf:
+                terms = self._log_terms(np.arange(float(t), last + 1), n, t)
+                if terms[-1] + min(bounds) < logsumexp(terms) + np.log(1e-12):
+                    return size
+            size *= 2
+        raise InvalidValueError(
+            f"`rate` must leave the number of components within about {_MOST_TERMS:,}; got "
+            f"{self.rate} with components={self.components!r}. Choose one that expects fewer."
+        )
 
 
 Partition = DirichletProcess | PitmanYor | FiniteMixture

@@ -7,7 +7,7 @@ labels, data and prior are enough: a run keeps no parameters, and draws read fro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from partita import kernels, validate
 from partita.draws import Draws, as_draws
 from partita.errors import InvalidValueError
-from partita.mixture import assembly, partition_priors, priors
+from partita.mixture import assembly, partition_priors, priors, record
 from partita.mixture.data import read_data
 
 if TYPE_CHECKING:
@@ -65,17 +65,18 @@ def component_parameters(
     draws: Any,
     X: Any,
     *,
-    prior: str | priors.Prior = "independent",
+    prior: str | priors.Prior | None = None,
     df: float | None = None,
-    covariance: str = "full",
+    covariance: str | None = None,
     rng: Seed = None,
 ) -> Parameters:
     """Draw the mean and covariance of every cluster of every draw, given its items.
 
-    With the labels of a draw they are one draw from the joint posterior. Arguments as given to
-    :func:`sample_mixture`.
+    With the labels of a draw they are one draw from the joint posterior. Arguments as for
+    :func:`predictive_density`.
     """
-    model, resolved, draws = _model(draws, X, prior, df, covariance, "dirichlet", 1.0)
+    told = {"prior": prior, "df": df, "covariance": covariance, "partition": None}
+    model, resolved, draws = _model(draws, X, told, 1.0, needed=("prior",))
     back = np.linalg.inv(resolved.whiten) * resolved.unit[:, None]
     means, covariances, sizes = [], [], []
     for drawn in _each(model, draws, np.arange(draws.n_draws), rng):
@@ -94,10 +95,10 @@ def predictive_density(
     X: Any,
     points: Any,
     *,
-    prior: str | priors.Prior = "independent",
+    prior: str | priors.Prior | None = None,
     df: float | None = None,
-    covariance: str = "full",
-    partition: str | partition_priors.Partition = "dirichlet",
+    covariance: str | None = None,
+    partition: str | partition_priors.Partition | None = None,
     concentration: float | None = None,
     max_draws: int = 2000,
     rng: Seed = None,
@@ -112,8 +113,10 @@ def predictive_density(
         Draws of the partition of the rows of X, and X.
     points : array-like of shape (n_points, p), or (n_points,) if p = 1
         Where.
-    prior, df, covariance, partition
-        As given to :func:`sample_mixture`.
+    prior, df, covariance, partition : optional
+        As given to :func:`sample_mixture`; if None, what the draws say in ``about``, else its
+        defaults. A prior that was an object must be given. One that contradicts the draws gives
+        a warning.
     concentration : float, optional
         If None, the draws' ``concentration`` trace.
     max_draws : int
@@ -121,7 +124,8 @@ def predictive_density(
     rng : int, SeedSequence or Generator, optional
         Of the draws of (mu, T).
     """
-    model, resolved, draws = _model(draws, X, prior, df, covariance, partition, concentration)
+    told = {"prior": prior, "df": df, "covariance": covariance, "partition": partition}
+    model, resolved, draws = _model(draws, X, told, concentration)
     new = _points(points, resolved)
     density = np.zeros(new.shape[0])
     for drawn, rows in _rows(model, draws, new, max_draws, rng):
@@ -135,10 +139,10 @@ def join_probabilities(
     points: Any,
     labels: Any,
     *,
-    prior: str | priors.Prior = "independent",
+    prior: str | priors.Prior | None = None,
     df: float | None = None,
-    covariance: str = "full",
-    partition: str | partition_priors.Partition = "dirichlet",
+    covariance: str | None = None,
+    partition: str | partition_priors.Partition | None = None,
     concentration: float | None = None,
     max_draws: int = 2000,
     rng: Seed = None,
@@ -149,11 +153,12 @@ def join_probabilities(
     of the estimate with probability |S & E_k| / |S|, the chance that a companion picked at random
     from S belongs to E_k. Averaged over draws. The last column is the probability of a cluster of
     its own. Rows sum to 1. Arguments as for :func:`predictive_density`; ``labels`` is the
-    estimate, a label for every row of X.
+    estimate, a label for every row of X, the columns in their order.
     """
-    model, resolved, draws = _model(draws, X, prior, df, covariance, partition, concentration)
+    told = {"prior": prior, "df": df, "covariance": covariance, "partition": partition}
+    model, resolved, draws = _model(draws, X, told, concentration)
     wanted = validate.labels("labels", labels, n_items=draws.n_items)
-    wanted = np.unique(wanted, return_inverse=True)[1] if wanted.min() < 0 else wanted
+    wanted = np.unique(wanted, return_inverse=True)[1]
     n_wanted = int(wanted.max()) + 1
     new = _points(points, resolved)
     out = np.zeros((new.shape[0], n_wanted + 1))
@@ -168,7 +173,11 @@ def join_probabilities(
 
 
 def _model(
-    draws: Any, X: Any, prior: Any, df: Any, covariance: str, partition: Any, concentration: Any
+    draws: Any,
+    X: Any,
+    told: dict[str, Any],
+    concentration: Any,
+    needed: tuple[str, ...] = ("prior", "partition"),
 ) -> tuple[types.Model, priors.Resolved, Draws]:
     draws = as_draws(draws)
     data, _ = read_data(X)
@@ -176,22 +185,23 @@ def _model(
         raise InvalidValueError(
             f"`X` must have a row for each of the {draws.n_items} items; got {data.shape[0]}."
         )
-    shape = validate.choice("covariance", covariance, priors.SHAPES)
-    resolved = priors.named(prior, df).complete(data, shape)
-    chosen = partition_priors.named(partition)
+    model = record.read(draws.about, data.shape[1], needed=needed, **told)
+    shape = validate.choice("covariance", model.covariance, priors.SHAPES)
+    resolved = priors.named(model.prior, model.df).complete(data, shape)
+    chosen = partition_priors.named(model.partition)
+    value = None
     if concentration is not None:
         value = validate.real("concentration", concentration, low=0, open_low=True)
-        traces = {**draws.traces, "concentration": np.full(draws.n_draws, value)}
-        draws = Draws(draws.labels, draws.weights, draws.chains, draws.item_names, traces)
     elif "concentration" not in draws.traces:
         if not isinstance(chosen, partition_priors.FiniteMixture):
             raise InvalidValueError(
                 "`concentration` must be given: the draws have no trace of that name."
             )
-        traces = {**draws.traces, "concentration": np.ones(draws.n_draws)}
-        draws = Draws(draws.labels, draws.weights, draws.chains, draws.item_names, traces)
-    model = assembly.make_model(resolved, chosen, (0.0, 0.0, 1.0))
-    return model, resolved, draws
+        value = 1.0
+    if value is not None:
+        traces = {**draws.traces, "concentration": np.full(draws.n_draws, value)}
+        draws = replace(draws, traces=traces)
+    return assembly.make_model(resolved, chosen, (0.0, 0.0, 1.0)), resolved, draws
 
 
 def _points(points: Any, resolved: priors.Resolved) -> Floats:

@@ -35,7 +35,8 @@ class Independent:
     mean_covariance : (p, p) or (p,), optional
         Sigma0, or its diagonal; if None diag(range_j^2), as PReMiuM computes it.
     scale : (p, p), optional
-        R0; if None (p S)^-1. For diagonal and spherical covariances its diagonal counts.
+        R0; if None (p S)^-1. A diagonal T has E[T_jj] = df R0_jj, a spherical one E[T] = df r I
+        with 1 / r the mean of 1 / R0_jj; of S its diagonal counts.
     df : float, optional
         kappa0 > p - 1; p if None (later versions of PReMiuM use p + 2).
 
@@ -88,7 +89,7 @@ class Conjugate:
     mean_weight : float
         k0: the prior mean counts as this many items.
     scale : (p, p), optional
-        R0; if None (p S)^-1.
+        R0; if None (p S)^-1. As for :class:`Independent`.
     df : float, optional
         kappa0 > p - 1; p if None.
     """
@@ -229,6 +230,9 @@ def _inverse_scale(scale: Any, X: Floats, shape: str, factor: float) -> tuple[Fl
     p = X.shape[1]
     if scale is not None:
         matrix = _square("scale", scale, p, default=None)
+        if shape != "full":
+            # A diagonal T has expectation df R0_jj: R0's own diagonal, not that of its inverse.
+            matrix = np.diag(np.diag(matrix))
         return np.asarray(np.linalg.inv(matrix), np.float64), np.ones(p)
     unit = _spread(X)
     centred = X / unit - _mean(X / unit)

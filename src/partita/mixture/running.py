@@ -32,13 +32,30 @@ def run_jobs(
     with _patient_interrupt() as asked, progress(total, "sampling") as bar:
         tell = _teller(bar, callback)
         if n_jobs == 1 or len(jobs) == 1:
-            runs = [
-                run_chain(job, lambda r: bool(tell(r) or asked())) for job in jobs if not asked()
-            ]
+            runs = _one_by_one(jobs, tell, asked)
         else:
             compile_kernels(jobs[0])
             runs = _in_processes(jobs, min(n_jobs, len(jobs)), tell, asked)
         return runs, asked()
+
+
+def _one_by_one(
+    jobs: Sequence[Job], tell: Callable[[Report], bool], asked: Callable[[], bool]
+) -> list[Run]:
+    """Run chains here; what stops one keeps those after it from beginning."""
+    runs: list[Run] = []
+    stopped = False
+
+    def report(now: Report) -> bool:
+        nonlocal stopped
+        stopped = tell(now) or asked()
+        return stopped
+
+    for job in jobs:
+        if stopped or asked():
+            break
+        runs.append(run_chain(job, report))
+    return runs
 
 
 def _teller(bar: Progress, callback: Callback | None) -> Callable[[Report], bool]:

@@ -16,8 +16,8 @@ import numpy as np
 
 from partita import io, validate
 from partita.draws import Draws
-from partita.errors import FileError, InvalidTypeError, PartitaWarning
-from partita.mixture import partition_priors, priors, starts
+from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
+from partita.mixture import partition_priors, priors, record, starts
 from partita.mixture.chain import TRACES, Job, Run, label_dtype, labels_path
 from partita.mixture.data import read_data
 from partita.mixture.moves import Moves
@@ -81,7 +81,8 @@ def sample_mixture(
     n_jobs : int, optional
         Processes to run chains in; None or -1: all cores.
     callback : callable, optional
-        Called with a :class:`~partita.mixture.chain.Report` now and then; True stops the run.
+        Called with a :class:`~partita.mixture.chain.Report` now and then; True stops the
+        run, all its chains.
     checkpoint : path, optional
         A folder. The run is saved there every ``checkpoint_seconds`` and, called again with the
         same arguments, goes on from there to the draws it would have given.
@@ -90,8 +91,10 @@ def sample_mixture(
     -------
     Draws
         With ``traces`` of ``n_clusters``, ``concentration`` and ``log_joint`` (log density of
-        data, partition and concentration, cluster parameters integrated out, up to a constant).
-        After Ctrl-C: the draws that were done.
+        data, partition and concentration, cluster parameters integrated out, up to a constant),
+        and ``about`` with the names of prior, covariance and partition, for
+        :func:`partita.mixture.predictive_density` and its like. After Ctrl-C: the draws that
+        were done.
 
     Examples
     --------
@@ -131,7 +134,8 @@ def sample_mixture(
     jobs = [replace(plan, chain=c, start=begin) for c, begin in enumerate(begins)]
     try:
         runs, interrupted = run_jobs(jobs, n_jobs=workers, callback=callback)
-        return _draws(jobs, runs, names, interrupted)
+        about = record.of(record.Chosen(prior, df, covariance, partition))
+        return _draws(jobs, runs, names, about, interrupted)
     finally:
         if folder is not None and checkpoint is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -149,7 +153,9 @@ def _fingerprint(plan: Job, begins: Sequence[Any]) -> str:
     """What two runs must share for one to go on from the other's checkpoint."""
     digest = hashlib.blake2b(digest_size=16)
     resolved = plan.resolved
-    for array in (resolved.x, resolved.mean_var, resolved.inverse_scale):
+    # In canonical coordinates data look alike in any units, yet their densities do not.
+    units = (resolved.mean, resolved.unit, resolved.whiten)
+    for array in (resolved.x, resolved.mean_var, resolved.inverse_scale, *units):
         digest.update(np.ascontiguousarray(array).tobytes())
     told: list[Any] = [
         resolved.df,
@@ -207,11 +213,21 @@ def _folder(checkpoint: PathLike | None, workers: int, n_draws: int, n_items: in
 
 
 def _draws(
-    jobs: Sequence[Job], runs: Sequence[Run], names: tuple[str, ...] | None, interrupted: bool
+    jobs: Sequence[Job],
+    runs: Sequence[Run],
+    names: tuple[str, ...] | None,
+    about: record.About,
+    interrupted: bool,
 ) -> Draws:
     counts = [run.n_done for run in runs]
     if sum(counts) == 0:
-        raise KeyboardInterrupt("stopped before the first draw was kept")
+        if interrupted:
+            raise KeyboardInterrupt("stopped before the first draw was kept")
+        raise InvalidValueError(
+            "`callback` must let at least one draw be kept and none was; it stopped the run "
+            f"within the {jobs[0].n_burn} scans of burn-in or before the first draw after them. "
+            "Stop when the report's `scan` is past them."
+        )
     wanted = sum(job.n_draws for job in jobs)
     if sum(counts) < wanted:
         how = "Interrupted" if interrupted else "Stopped by the callback"
@@ -224,6 +240,7 @@ def _draws(
         chains=None if len(jobs) == 1 else np.repeat(np.arange(len(counts)), counts),
         item_names=names,
         traces={name: traces[:, i] for i, name in enumerate(TRACES)},
+        about=about,
     )
 
 
