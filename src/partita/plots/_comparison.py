@@ -72,7 +72,8 @@ def comparison(
         ax.remove()
     similarity(evidence, truth=classes, order=order, colorbar=False, max_cells=_CELLS, ax=found[0])
     found[0].set_title("posterior similarity", fontsize=9)
-    found[0].set_xlabel("")
+    note = found[0].get_xlabel().partition("; ")[2]
+    found[0].set_xlabel(note, fontsize=8)
     for (name, labels), ax in zip(partitions.items(), found[1:], strict=True):
         draw_matrix(ax, average_partition(labels.astype(np.int64), order, _CELLS))
         if classes is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import mixture, validate
-from partita.draws import as_draws
+from partita.draws import as_draws, representative
 from partita.errors import InvalidValueError
 from partita.mixture.data import read_data
 from partita.plots._common import FAINT, INK, axes, labels_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FAINTEST = 0.25  # opacity of an item that is nowhere at home
 _GRID = 400
+_DENSITY_DRAWS = 2_000  # that the predictive density is averaged over, at most
 _LEGEND = 12  # clusters up to which there is a legend
 
 
@@ -205,7 +206,8 @@ def density_curve(data: Any, draws: Any, density: Any) -> tuple[Any, Any] | None
     low, high = float(data.min()), float(data.max())
     margin = 0.12 * (high - low) or 1.0
     grid = np.linspace(low - margin, high + margin, _GRID)
-    height = mixture.predictive_density(draws, data, grid, **{"rng": 0, **keywords})
+    some = representative(draws, _DENSITY_DRAWS)
+    height = mixture.predictive_density(some, data, grid, **{"rng": 0, **keywords})
     return grid, height
 
 

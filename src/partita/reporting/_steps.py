@@ -9,7 +9,7 @@ import numpy as np
 
 from partita import losses
 from partita import search as searches
-from partita.draws import Draws
+from partita.draws import Draws, representative
 from partita.estimation import Estimate, Step, expected_loss
 from partita.estimation import estimate as find
 from partita.evidence import Evidence
@@ -69,7 +69,7 @@ def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
         value = best.expected_loss
         found[rank] = Step(rank, rank, value, labels=best.labels, memberships=best.memberships)
     kept = sorted(sorted(found, key=lambda k: (abs(k - rank), k))[:_MOST])
-    some = draws.take(slice(None, None, -(-draws.n_draws // _ALIGNED)))
+    some = representative(draws, _ALIGNED)
     positions = tuple(_position(found[k], best, some, n_jobs) for k in kept)
     return Steps(positions, kept.index(rank), source)
 
@@ -92,8 +92,7 @@ def _place(best: Estimate, found: dict[int, Step]) -> int | None:
 
 
 def _from_draws(draws: Draws, loss: Any, n_jobs: int) -> dict[int, Step]:
-    picked = np.unique(np.linspace(0, draws.n_draws - 1, _SCORED).round().astype(np.int64))
-    some = draws.take(picked)
+    some = representative(draws, _SCORED)
     values = np.asarray(expected_loss(some.labels, some, loss=loss, n_jobs=n_jobs))
     found = {}
     for k in np.unique(some.n_clusters).tolist():
