@@ -111,20 +111,21 @@ def soft_heat() -> None:
     psm = pt.posterior_similarity(draws)
     fit = pt.factorize(psm, model="ls", rank=4, rng=0)
     hard = pt.estimate(draws, method="minvi")
-    figure = plt.figure(figsize=(11.5, 3.2), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.1))
-    pt.plots.comparison({"truth": truth}, draws, order="given", fig=left)
-    axes = right.subplots(1, 2)
-    matrix = pt.Draws([hard.labels])
-    pt.plots.similarity(matrix, order="given", colorbar=False, ax=axes[0])
-    axes[0].set_title(f"minvi (K = {hard.n_clusters})", fontsize=9)
-    restored = np.clip(np.asarray(fit.W) @ np.asarray(fit.H), 0, 1)
-    restored = (restored + restored.T) / 2
-    np.fill_diagonal(restored, 1)
-    pt.plots.similarity(pt.Similarity(restored), order="given", colorbar=False, ax=axes[1])
-    axes[1].set_title("NMF-ls, WH", fontsize=9)
-    for ax in axes:
+    figure, axes = plt.subplots(1, 4, figsize=(11.5, 3.2), layout="constrained")
+    panels = {
+        "posterior similarity": psm,
+        "truth": pt.Draws([truth]),
+        f"minvi (K = {hard.n_clusters})": pt.Draws([hard.labels]),
+    }
+    for ax, (name, matrix) in zip(axes, panels.items(), strict=False):
+        pt.plots.similarity(matrix, order="given", colorbar=False, ax=ax)
+        ax.set_title(name, fontsize=9)
         ax.set_xlabel("")
+    restored = np.clip(np.asarray(fit.W) @ np.asarray(fit.H), 0, 1)  # not symmetric in general
+    axes[3].imshow(restored, cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
+    axes[3].set_xticks([])
+    axes[3].set_yticks([])
+    axes[3].set_title("NMF-ls, WH", fontsize=9)
     save(figure, "soft_heat")
 
 

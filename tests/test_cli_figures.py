@@ -53,6 +53,13 @@ def test_plot_formats(folder, suffix):
         (["plot", "memberships-by-rank", "--ranks", "a", "-o", "x.png"], "--ranks must be"),
         (["plot", "nothing", "-o", "x.png"], "invalid choice"),
         (["report", "--data", "nowhere.csv", "--no-compare"], "cannot be read"),
+        (["report", "--data", "truth.csv", "--no-compare"], "must have a row for each of the 24"),
+        (["report", "--names", "a"], "`--names` and `--columns` are of `--data`"),
+        (["report", "-o", "no/where.html"], "there is no directory"),
+        (["plot", "similarity", "-o", "no/where.png"], "there is no directory"),
+        (["plot", "similarity", "-o", "x.png", "--dpi", "0"], "`--dpi` must lie in"),
+        (["plot", "reconstruction", "-o", "x.png", "--rank", "0"], "`--rank` must be"),
+        (["plot", "scatter", "-o", "x.png", "--prior", "none"], "invalid choice"),
     ],
 )
 def test_mistakes(folder, capsys, monkeypatch, words, complaint):
@@ -76,7 +83,7 @@ def test_report(folder, capsys):
     assert main(words) == 0
     text = out.read_text(encoding="utf-8")
     assert "partita report " in text
-    assert "--seed 3" in text
+    assert "--seed 3 --burn 0 --thin 1 --prior independent</code>" in text
     assert str(out) in capsys.readouterr().err
 
 
@@ -86,3 +93,42 @@ def test_run_reports(folder):
     words += ["--report", str(out), "-o", str(folder / "estimate.csv"), "--prior", "conjugate"]
     assert main(words) == 0
     assert "partita run " in out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+def test_a_figure_is_the_same_file_again(folder, suffix):
+    files = []
+    for name in ("first", "second"):
+        out = folder / f"{name}.{suffix}"
+        words = ["plot", "similarity", str(folder / "draws.csv"), "-o", str(out), "--seed", "0"]
+        assert main(words) == 0
+        files.append(out.read_bytes())
+    assert files[0] == files[1]
+
+
+def test_report_names_items_by_a_column(folder):
+    table = "name,a\n" + "".join(f"crab {i},{i}.5\n" for i in range(24))
+    (folder / "named.csv").write_text(table)
+    out = folder / "named.html"
+    words = ["report", str(folder / "draws.csv"), "--data", str(folder / "named.csv")]
+    words += ["--names", "name", "--no-compare", "-o", str(out), "--method", "minvi"]
+    assert main(words) == 0
+    text = out.read_text(encoding="utf-8")
+    assert '"crab 23"' in text
+    assert "--seed " in text  # though none was given
+
+
+def test_the_density_says_its_prior(folder, tmp_path):
+    X = np.r_[np.zeros(12), np.full(12, 5.0)] + np.random.default_rng(0).normal(size=24)
+    np.savetxt(tmp_path / "x.csv", X, header="x", comments="")
+    draws = pt.sample_mixture(X, n_draws=30, n_burn=10, rng=0)
+    draws.save(tmp_path / "draws.npz")
+    out = tmp_path / "report.html"
+    words = ["report", str(tmp_path / "draws.npz"), "--data", str(tmp_path / "x.csv")]
+    words += ["--no-compare", "--method", "minvi", "-o", str(out)]
+    assert main(words) == 0
+    assert "under prior=independent (assumed)." in out.read_text(encoding="utf-8")
+    assert main([*words, "--prior", "paper", "--df", "3"]) == 0
+    assert "under prior=paper, df=3.0." in out.read_text(encoding="utf-8")
+    ax = plots.scatter(X, draws.labels[0], draws)
+    assert ax.get_title() == "predictive density, under prior=independent (assumed), and clusters"

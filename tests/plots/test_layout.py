@@ -170,6 +170,20 @@ def test_figures_say_what_they_need():
         plots.scatter(np.eye(3), {"a": best, "b": best})
     with pytest.raises(InvalidValueError, match="names"):
         plots.traces([[0, 0, 1]], ["nothing"])
+    with pytest.raises(InvalidValueError, match="`names` must be a list of at least one"):
+        plots.traces([[0, 0, 1]], [])
+    with pytest.raises(InvalidValueError, match="`table` must be a Comparison"):
+        plots.comparison({}, [[0, 0, 1]])
+
+
+def test_labels_of_any_kind_and_orders_of_any_make():
+    draws = pt.datasets.simulate_draws(20, 30, n_clusters=2, rng=0)
+    words = np.where(np.arange(20) < 10, "low", "high")
+    assert plots.n_clusters(draws, words).get_title() == "the estimate has 2 clusters"
+    assert plots.comparison({"words": words}, draws)[1].get_title() == "words (K = 2)"
+    best = pt.estimate(draws, search="nmf-kl", rng=0)
+    axes = plots.memberships_by_rank(best, [2], order=np.arange(20)[::-1])
+    assert axes[0].get_xlabel() == "item"
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch):

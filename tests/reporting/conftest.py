@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -47,7 +49,8 @@ def large_report(tmp_path_factory):
 @pytest.fixture(scope="session")
 def browser_page(tmp_path_factory):
     if browser.find() is None:
-        pytest.skip("no Chromium is installed")
+        said = "no Chromium is installed"
+        pytest.fail(said) if os.environ.get("PARTITA_BROWSER") == "required" else pytest.skip(said)
     with browser.opened(tmp_path_factory.mktemp("profile")) as page:
         yield page
 

@@ -149,6 +149,43 @@ def test_the_matrix_by_keyboard(page, hostile_report):
     quiet(page)
 
 
+def test_the_matrix_by_touch(page, hostile_report):
+    """A tap is a click without a hover before it."""
+    page.open(hostile_report)
+    before = text(page, "readout")
+    page.run(
+        "document.getElementById('chart-similarity').emit('plotly_click',"
+        "{points: [{curveNumber: 0, x: 3, y: 3}]})"
+    )
+    assert before != text(page, "readout")
+    assert text(page, "readout").endswith(": 1.00")
+    quiet(page)
+
+
+def test_true_classes_are_marked(page, hostile_report):
+    page.open(hostile_report)
+    shapes = page.run("document.getElementById('chart-similarity').layout.shapes")
+    (marks,) = [shape for shape in shapes if shape["type"] == "path"]
+    assert marks["path"].count("M") == page.run(
+        "JSON.parse(document.getElementById('data').textContent).similarity.truth.length"
+    )
+    assert page.run("document.querySelectorAll('#chart-similarity .shapelayer path').length") > 0
+
+
+def test_paper_has_the_first_rows(page, large_report):
+    page.open(large_report)
+    page.run("document.getElementById('next').click()")
+    page.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.run(f"{TABLE}.length") == 500
+    first = page.run(CELLS)[0]
+    said = "The first 500 of 5,000 items, as sorted, are printed."
+    assert text(page, "printed") == said
+    page.run("window.dispatchEvent(new Event('afterprint'))")
+    page.run("document.getElementById('previous').click()")
+    assert page.run(CELLS)[0] == first
+    quiet(page)
+
+
 def test_prints_in_the_light(page, hostile_report):
     page.open(hostile_report)
     page.dark()

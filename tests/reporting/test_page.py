@@ -15,7 +15,7 @@ import pytest
 
 import partita as pt
 from partita.errors import FileError, InvalidValueError
-from partita.reporting import _content, _page, _words
+from partita.reporting import _again, _content, _page
 
 
 def data_of(text):
@@ -85,8 +85,14 @@ def test_the_numbers_are_those_of_the_estimate(draws, tmp_path):
     step = content["steps"][content["chosen"]]
     np.testing.assert_array_equal(unpack(step["labels"]), best.labels)
     assert step["loss"] == best.expected_loss
-    soft = unpack(step["memberships"]).reshape(-1, 60).T / 255
-    np.testing.assert_allclose(soft, best.memberships, atol=1 / 255)
+    shape = 60, step["width"]
+    soft = unpack(step["memberships"]).reshape(shape) / 255
+    columns = unpack(step["columns"]).reshape(shape).astype(int)
+    np.testing.assert_array_equal(columns[:, 0], best.labels)
+    np.testing.assert_allclose(
+        soft, np.take_along_axis(best.memberships, columns, axis=1), atol=1 / 255
+    )
+    assert best.memberships.sum(axis=1) == pytest.approx(soft.sum(axis=1), abs=0.05)
     order = unpack(content["order"])
     cells = unpack(content["similarity"]["values"]).reshape(60, 60) / 255
     dense = pt.posterior_similarity(draws).to_dense()
@@ -161,12 +167,130 @@ def test_says_how_to_get_it_again(hostile_report):
     text = hostile_report.read_text(encoding="utf-8")
     assert "search=&#x27;nmf-kl&#x27;, rng=0)" in text
     assert f"partita {pt.__version__}" in text
+    assert "draws = ...  # Draws(200 draws of 40 items" in text
+    assert "data=data, truth=truth, title=" in text
+
+
+class OwnLoss:
+    needs = "draws"
+
+    def __call__(self, truth, labels):
+        return float(abs(len(set(truth)) - len(set(labels))))
+
+    def __repr__(self):
+        return "<own\nloss>"
+
+
+NOTHING = {"data": None, "truth": None, "comparison": None, "density": None, "title": _again.TITLE}
+
+
+def test_the_call_of_draws_from_a_file_runs_and_gives_the_estimate(draws, tmp_path):
+    draws.save(tmp_path / "some draws.npz")
+    best = pt.estimate(draws, loss=pt.losses.Binder(2.0), search="average", rng=5)
+    text = _again.call(best, draws, tmp_path / "some draws.npz", "out.html", **NOTHING)
+    assert f"SHA-256 begins {_again.fingerprint(draws)[:12]}" in text
+    names = {}
+    exec("\n".join(text.splitlines()[:-1]), names)
+    np.testing.assert_array_equal(names["best"].labels, best.labels)
+    assert text.splitlines()[-1] == "pt.report(best, draws, 'out.html')"
+
+
+def test_what_the_call_cannot_hold_is_said(draws):
+    best = pt.estimate(draws, loss=OwnLoss(), search="draws", rng=0)
+    given = {
+        "data": 1,
+        "truth": 1,
+        "comparison": False,
+        "density": {"prior": "paper"},
+        "title": "a",
+    }
+    text = _again.call(best, draws, draws, "out.html", **given)
+    assert "loss = ...  # one of your own: <own loss>\n" in text
+    assert "pt.estimate(draws, loss=loss, search='draws', rng=0)" in text
+    assert "data = ...  # the data, a row for each item: as given, not kept here\n" in text
+    assert "comparison=False, density={'prior': 'paper'}, title='a')" in text
+    compile(text, "call", "exec")
+
+
+def test_one_loss_along_the_slider(draws, tmp_path):
+    """An estimate whose loss a file knew by name alone is scored with the rest of the slider."""
+    pt.estimate(draws, loss=OwnLoss(), search="draws", rng=0).save(tmp_path / "best.npz")
+    best = pt.Estimate.load(tmp_path / "best.npz")
+    text = Path(pt.report(best, draws, tmp_path / "r.html", comparison=False)).read_text("utf-8")
+    content = data_of(text)
+    assert content["loss"] == "vi"
+    for step in content["steps"]:
+        value = pt.expected_loss(unpack(step["labels"]), draws, loss="vi")
+        assert step["loss"] == pytest.approx(float(value))
+    assert "Expected vi against K along" in text
+    assert "known by name alone" in text
+
+
+def test_numbers_that_are_not_finite(reference_arrays, tmp_path):
+    trace = np.zeros(400)
+    trace[[3, 7, 9]] = np.inf, -np.inf, np.nan
+    draws = pt.Draws(reference_arrays["labels"], traces={"log joint": trace})
+    best = pt.Estimate(draws.labels[0].astype(int), float("inf"), OwnLoss(), "by hand")
+    pt.report(best, draws, tmp_path / "report.html", comparison=False)
+    content = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert content["traces"][1]["lines"][0]["y"][3] is None
+    assert content["steps"][content["chosen"]]["loss"] is None
+
+
+def test_half_a_surrogate_pair(draws, tmp_path):
+    names = ["bad\udcff name", *(f"item {i}" for i in range(1, 60))]
+    named = pt.Draws(draws.labels, item_names=names)
+    best = pt.estimate(named, search="average", rng=0)
+    path = pt.report(
+        best, named, tmp_path / "report.html", title="\ud800", command="partita \udc80",
+        comparison=False,
+    )  # fmt: skip
+    text = Path(path).read_text(encoding="utf-8")
+    assert "<h1>\\ud800</h1>" in text
+    assert "partita \\udc80" in text
+
+
+def test_true_classes_are_the_blocks_of_the_figure(draws, truth, tmp_path):
+    best = pt.estimate(draws, method="minvi")
+    pt.report(best, draws, tmp_path / "report.html", truth=truth, comparison=False)
+    content = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    shown = np.asarray(truth)[unpack(content["order"]).astype(int)]
+    marked = np.zeros((60, 60), dtype=bool)
+    for a, b, c, d in content["similarity"]["truth"]:
+        marked[a:b, c:d] = True
+    np.testing.assert_array_equal(marked, shown[:, None] == shown[None, :])
+
+
+def test_colours_are_those_of_the_figures(tmp_path):
+    labels = np.arange(140) // 2
+    pt.report(labels, [labels, labels], tmp_path / "report.html", comparison=False)
+    content = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert content["colours"][:70] == pt.plots.palette(70)
+
+
+def test_many_clusters_of_many_items_stay_small(tmp_path):
+    labels = np.arange(5_000) * 200 // 5_000
+    other = np.random.default_rng(0).integers(0, 200, (2, 5_000))
+    draws = pt.Draws(np.vstack([labels, other]))
+    rest = {k: pt.estimation.Step(k, k, 1.0, labels=labels) for k in range(195, 206)}
+    best = pt.Estimate(labels, 0.5, pt.losses.VI(), "test", path=tuple(rest.values()))
+    path = Path(pt.report(best, draws, tmp_path / "report.html", comparison=False))
+    assert path.stat().st_size < 8_000_000
+    assert len(data_of(path.read_text("utf-8"))["steps"]) == 11
+
+
+def test_the_page_says_how_many_draws_it_shows(tmp_path):
+    labels = np.arange(500) // 250
+    draws = pt.Draws(np.where(np.arange(1_100)[:, None] % 2 == 0, labels, 0))
+    text = Path(pt.report(labels, draws, tmp_path / "r.html", comparison=False)).read_text("utf-8")
+    assert data_of(text)["similarity"]["note"] == "1,000 of 1,100 draws"
+    assert "They are taken from 1,000 of 1,100 draws." in text
 
 
 def test_fingerprint_knows_partitions_not_labels():
     same = [pt.Draws([[0, 0, 1]]), pt.Draws([[5, 5, 2]])]
     other = pt.Draws([[0, 1, 1]])
-    assert _words.fingerprint(same[0]) == _words.fingerprint(same[1]) != _words.fingerprint(other)
+    assert _again.fingerprint(same[0]) == _again.fingerprint(same[1]) != _again.fingerprint(other)
 
 
 def test_packing_is_little_endian():

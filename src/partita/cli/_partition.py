@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from partita.mixture import partition_priors, priors
 
 if TYPE_CHECKING:
     import argparse
@@ -54,24 +58,66 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     about.add_argument("--data", help="a csv or tsv file of the data, an item a row, with a header")
     about.add_argument("--columns", help="columns to use, separated by commas; default: all")
     about.add_argument("--names", metavar="COLUMN", help="the column that names the items")
-    about.add_argument(
-        "--prior", help="that the draws were sampled under, for the predictive density"
+    model = parser.add_argument_group("what the draws were sampled under (predictive density)")
+    model.add_argument("--prior", choices=tuple(priors.NAMES), help="default: independent, assumed")
+    model.add_argument("--df", type=float, help="degrees of freedom kappa0; default: columns")
+    model.add_argument("--covariance", choices=priors.SHAPES, help="default: full")
+    model.add_argument(
+        "--partition", choices=tuple(partition_priors.NAMES), help="default: dirichlet"
     )
     about.add_argument("--truth", metavar="FILE", help="the known partition, as for compare")
 
 
-def data(arguments: argparse.Namespace) -> Any:
-    """Return the table of data, or None."""
+def data(arguments: argparse.Namespace, n_items: int) -> Any:
+    """Return the table of data after checking that there is a row for each item, or None."""
+    from partita.errors import InvalidValueError
+
     if arguments.data is None:
+        if arguments.names or arguments.columns:
+            raise InvalidValueError(
+                "`--names` and `--columns` are of `--data`, which is not given."
+            )
         return None
     from partita.cli._sample import read_table
 
-    return read_table(arguments)
+    table = read_table(arguments)
+    if len(table) != n_items:
+        raise InvalidValueError(
+            f"{arguments.data!r} must have a row for each of the {n_items:,} items of the draws; "
+            f"it has {len(table):,}."
+        )
+    return table
+
+
+def named(draws: Draws, table: Any, arguments: argparse.Namespace) -> Draws:
+    """Return the draws, their items named by ``--names`` if they have no names of their own."""
+    if not arguments.names or draws.item_names is not None:
+        return draws
+    return replace(draws, item_names=tuple(map(str, table.index)))
+
+
+def command(words: list[str], **always: Any) -> str:
+    """Return the words of a call for a shell, with the options that matter even if left out.
+
+    Examples
+    --------
+    >>> command(["report", "my draws.csv", "--burn", "5"], burn=5, thin=1, prior=None)
+    "partita report 'my draws.csv' --burn 5 --thin 1"
+    """
+    said = {word.partition("=")[0] for word in words}
+    added = [
+        part
+        for name, value in always.items()
+        if value is not None and f"--{name}" not in said
+        for part in (f"--{name}", str(value))
+    ]
+    return "partita " + shlex.join([*words, *added])
 
 
 def density(arguments: argparse.Namespace) -> Any:
     """Return what the predictive density has to know, or None."""
-    return None if arguments.prior is None else {"prior": arguments.prior}
+    given = {name: getattr(arguments, name) for name in ("prior", "df", "covariance", "partition")}
+    return {name: value for name, value in given.items() if value is not None} or None
 
 
 def truth(arguments: argparse.Namespace) -> Any:

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Draw and write."""
     import numpy as np
 
-    from partita import io
+    from partita import io, validate
     from partita.plots._common import pyplot
 
     suffix = PurePath(arguments.output).suffix.lower()
@@ -48,11 +48,19 @@ def run(arguments: argparse.Namespace) -> None:
         raise InvalidValueError(
             f"--output must end in .png, .svg or .pdf; got {arguments.output!r}."
         )
-    pyplot().switch_backend("Agg")
+    validate.real("--dpi", arguments.dpi, low=1, high=2_400)
+    if arguments.rank is not None:
+        validate.integer("--rank", arguments.rank, least=1)
+    io.check_place(arguments.output)
+    plt = pyplot()
+    plt.switch_backend("Agg")
     drawn = _DRAW[arguments.kind](_common.read(arguments), arguments)
     figure = np.atleast_1d(np.asarray(drawn, dtype=object))[0].get_figure()
     file = BytesIO()
-    figure.savefig(file, format=suffix[1:], dpi=arguments.dpi)
+    # The same figure is the same file: no date in it, and no random names of its parts.
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
+    with plt.rc_context({"svg.hashsalt": "partita"}):
+        figure.savefig(file, format=suffix[1:], dpi=arguments.dpi, metadata=undated)
     with io.write_atomically(arguments.output) as out:
         out.write(file.getvalue())
 
@@ -114,17 +122,18 @@ def _n_clusters(draws: Draws, arguments: argparse.Namespace) -> Any:
 def _scatter(draws: Draws, arguments: argparse.Namespace) -> Any:
     if arguments.data is None:
         raise InvalidValueError("--data must name the file of the data that scatter draws.")
+    table = _partition.data(arguments, draws.n_items)
     best = _partition.partition(arguments, draws)
-    known = _partition.density(arguments)
-    return plots.scatter(_partition.data(arguments), best, draws, density=known)
+    return plots.scatter(table, best, draws, density=_partition.density(arguments))
 
 
 def _ball(draws: Draws, arguments: argparse.Namespace) -> Any:
     from partita.uncertainty import credible_ball
 
+    table = _partition.data(arguments, draws.n_items)
     best = _partition.partition(arguments, draws)
     ball = credible_ball(best, draws, prob=arguments.prob, n_jobs=arguments.jobs)
-    return plots.credible_ball(ball, draws, data=_partition.data(arguments))
+    return plots.credible_ball(ball, draws, data=table)
 
 
 def _comparison(draws: Draws, arguments: argparse.Namespace) -> Any:

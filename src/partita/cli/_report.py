@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 
 from partita.cli import _common, _partition
@@ -26,18 +25,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, estimate and report."""
+    from partita import io
     from partita.reporting import report
 
+    io.check_place(arguments.output)
     draws = _common.read(arguments)
+    table = _partition.data(arguments, draws.n_items)
+    draws = _partition.named(draws, table, arguments)
+    known = _partition.truth(arguments)
+    best = _partition.partition(arguments, draws)
     path = report(
-        _partition.partition(arguments, draws),
+        best,
         draws,
         arguments.output,
-        _partition.data(arguments),
-        _partition.truth(arguments),
+        table,
+        known,
         comparison=False if arguments.no_compare else None,
         title=arguments.title,
-        command="partita " + shlex.join(arguments.words),
+        command=_partition.command(
+            arguments.words,
+            burn=arguments.burn,
+            thin=arguments.thin,
+            seed=best.seed,
+            prior=None if table is None else arguments.prior or "independent",
+        ),
         density=_partition.density(arguments),
         n_jobs=arguments.jobs,
     )

@@ -7,12 +7,11 @@ writes a page about it all.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from partita import losses, search
-from partita.cli import _common, _estimate, _sample
+from partita import io, losses, search, validate
+from partita.cli import _common, _estimate, _partition, _sample
 
 if TYPE_CHECKING:
     from partita.draws import Draws
@@ -37,6 +36,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Sample, estimate and write."""
     from partita.estimation import estimate
 
+    if arguments.report:
+        io.check_place(arguments.report)
+    if arguments.seed is None and not arguments.checkpoint:
+        arguments.seed = validate.seed(None)  # so that the report can say it
     draws = _sample.sample(arguments)
     if arguments.save_draws:
         draws.save(arguments.save_draws)
@@ -63,7 +66,13 @@ def _report(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None
         draws,
         arguments.report,
         _sample.read_table(arguments),
-        command="partita " + shlex.join(arguments.words),
+        command=_partition.command(
+            arguments.words,
+            burn=arguments.burn,
+            thin=arguments.thin,
+            seed=arguments.seed,
+            prior=arguments.prior,
+        ),
         density=model,
         n_jobs=arguments.jobs,
     )

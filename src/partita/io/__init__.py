@@ -10,10 +10,11 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 
 from partita.io._numpy import read_npy, read_npz
 from partita.io._table import Table, read_table
-from partita.io._write import write_atomically, write_npy, write_npz, write_text
+from partita.io._write import check_place, write_atomically, write_npy, write_npz, write_text
 
 __all__ = [
     "Table",
+    "check_place",
     "read_npy",
     "read_npz",
     "read_table",

@@ -62,6 +62,11 @@ def write_atomically(path: Path) -> Iterator[BinaryIO]:
         raise FileError(f"{text!r} cannot be written: {error.strerror or error}.") from None
 
 
+def check_place(path: Path) -> None:
+    """Refuse at once a path that could not be written to in the end."""
+    _mode_of(path_text(path))
+
+
 def _mode_of(path: str) -> int | None:
     """The mode of what is at ``path``, None for a free place; refuses places nobody can write."""
     try:

@@ -82,3 +82,40 @@ def intact(draws, weights, labels, sizes, out):
                 out[owner[c]] += weights[r]
             own[c] = 0
             owner[c] = -1
+
+
+@jit
+def add_cell_pairs(draws, weights, order, cell_of, total):
+    """Add to ``total[a, b]``, a <= b, the weighted pairs of items of cells a and b put together.
+
+    ``cell_of`` are the cells of the items in ``order``, not decreasing. Of each cluster only the
+    cells that it has items in are looked at.
+    """
+    m, n = draws.shape
+    most = np.int64(draws.max()) + 1
+    starts = np.zeros(most + 1, dtype=np.int64)
+    filled = np.zeros(most, dtype=np.int64)
+    cells = np.empty(n, dtype=np.int64)
+    counts = np.empty(n, dtype=np.float32)
+    for r in range(m):
+        starts[:] = 0
+        filled[:] = 0
+        for i in range(n):
+            starts[np.int64(draws[r, i]) + 1] += 1
+        for c in range(most):
+            starts[c + 1] += starts[c]
+        for i in range(n):
+            c = np.int64(draws[r, order[i]])
+            end = starts[c] + filled[c]
+            if filled[c] > 0 and cells[end - 1] == cell_of[i]:
+                counts[end - 1] += np.float32(1.0)
+            else:
+                cells[end] = cell_of[i]
+                counts[end] = np.float32(1.0)
+                filled[c] += 1
+        for c in range(most):
+            for a in range(starts[c], starts[c] + filled[c]):
+                own = weights[r] * counts[a]
+                row = total[cells[a]]
+                for b in range(a, starts[c] + filled[c]):
+                    row[cells[b]] += own * counts[b]

@@ -9,9 +9,9 @@ import numpy as np
 
 from partita import kernels, validate
 from partita.distributed import blocks
-from partita.draws import Draws
+from partita.draws import Draws, representative
 from partita.evidence import as_evidence
-from partita.plots._common import bin_edges, check_order
+from partita.plots._common import bin_edges, check_order, some_of
 from partita.similarity import posterior_similarity
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = 8_192  # clusters of draws multiplied at a time
 _CELLS = 4_000_000  # similarities looked at in one go
+_SPARSE = 2  # clusters times cells over items from which counts are too sparse for products
 _WORK = 10_000_000  # labels looked at in some thirty milliseconds
 
 
@@ -33,10 +34,13 @@ class Averaged:
     values : ndarray of float32, shape (cells, cells)
     edges : ndarray of int64, shape (cells + 1,)
         Cell a holds the items at positions ``edges[a]`` to ``edges[a + 1] - 1`` of the order.
+    note : str
+        ``"1,000 of 5,000 draws"`` if not all were averaged.
     """
 
     values: NDArray[np.float32]
     edges: NDArray[np.int64]
+    note: str = ""
 
 
 def average_similarity(
@@ -54,7 +58,8 @@ def average_similarity(
         Positions of items; as they come if None.
     max_cells : int
     max_draws : int
-        Of more draws, this many are averaged, evenly spaced, if blocks are.
+        If blocks are averaged, so many draws that stand for all
+        (:func:`partita.draws.representative`); the result's ``note`` says so.
 
     Returns
     -------
@@ -76,30 +81,50 @@ def average_similarity(
         if edges.size == n + 1:
             dense = posterior_similarity(draws).to_dense()
             return Averaged(dense[np.ix_(order, order)].astype(np.float32), edges)
-        return Averaged(_from_draws(draws, order, edges, max_draws), edges)
+        used = representative(draws, max_draws)
+        note = some_of(used.n_draws, draws.n_draws)
+        return Averaged(_from_draws(used, order, edges), edges, note)
     return Averaged(_from_similarity(evidence.similarity, order, edges), edges)
 
 
 def _from_draws(
-    draws: Draws, order: NDArray[np.int64], edges: NDArray[np.int64], max_draws: int
+    draws: Draws, order: NDArray[np.int64], edges: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """Σ_m w_m C_m C_mᵀ over the sizes, with C_m the counts of cells by clusters of draw m."""
-    possible = np.flatnonzero(draws.probabilities > 0)
-    used = possible[:: -(-possible.size // max_draws)]
-    weights = draws.probabilities[used] / draws.probabilities[used].sum()
     cells = edges.size - 1
     cell_of = np.empty(order.size, dtype=np.int64)
     cell_of[order] = np.repeat(np.arange(cells), np.diff(edges))
+    most = int(draws.n_clusters.max())
+    many = most * cells > _SPARSE * order.size
+    total = _sparse(draws, order, cell_of, cells) if many else _dense(draws, cell_of, cells, most)
+    return _over_sizes(total, edges)
+
+
+def _sparse(
+    draws: Draws, order: NDArray[np.int64], cell_of: NDArray[np.int64], cells: int
+) -> NDArray[np.float32]:
+    """Over the pairs of cells that a cluster has items in, which are few if clusters are many."""
     total = np.zeros((cells, cells), dtype=np.float32)
-    most = int(draws.n_clusters[used].max())
-    for part in blocks(used.size, min(_COLUMNS // most, _WORK // order.size)):
-        labels = draws.labels[used[part]]
+    weights = draws.probabilities.astype(np.float32)
+    for part in blocks(draws.n_draws, 2 * _WORK // (order.size * cells)):
+        kernels.alignment.add_cell_pairs(
+            draws.labels[part], weights[part], order, cell_of[order], total
+        )
+    return total + np.triu(total, 1).T
+
+
+def _dense(draws: Draws, cell_of: NDArray[np.int64], cells: int, most: int) -> NDArray[np.float32]:
+    """As products of matrices."""
+    total = np.zeros((cells, cells), dtype=np.float32)
+    weights = draws.probabilities
+    for part in blocks(draws.n_draws, min(_COLUMNS // most, _WORK // cell_of.size)):
+        labels = draws.labels[part]
         table = np.zeros((len(labels), most, cells), dtype=np.int32)
         kernels.alignment.overlaps(labels, cell_of, table)
         roots = np.sqrt(weights[part]).astype(np.float32)
         counts = (table * roots[:, None, None]).reshape(-1, cells)
         total += counts.T @ counts
-    return _over_sizes(total, edges)
+    return total
 
 
 def _from_similarity(

@@ -57,6 +57,11 @@ def labels_of(partition: Any, n_items: int) -> NDArray[np.int64]:
     return canonical(validate.labels("labels", labels, n_items=n_items))
 
 
+def some_of(used: int, draws: int) -> str:
+    """Return how many of the draws a figure rests on, or nothing if on all of them."""
+    return "" if used == draws else f"{used:,} of {draws:,} draws"
+
+
 def bin_edges(n_items: int, max_cells: int) -> NDArray[np.int64]:
     """Return the edges of at most ``max_cells`` bins of as equal a number of items as can be."""
     cells = min(n_items, validate.integer("max_cells", max_cells, least=1))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partita.errors import InvalidValueError
 from partita.evidence import as_evidence
 from partita.plots._average import average_partition
-from partita.plots._common import panels
+from partita.plots._common import labels_of, panels
 from partita.plots._matrix import draw_matrix, mark_truth
 from partita.plots._order import item_order, shown_truth
 from partita.plots._similarity import similarity
@@ -60,7 +62,11 @@ def comparison(
     evidence = as_evidence(data)
     n = evidence.n_items
     classes = shown_truth(truth, n)
-    partitions = {k: np.asarray(getattr(e, "labels", e)) for k, e in estimates.items()}
+    if not isinstance(estimates, Mapping) or not estimates:
+        raise InvalidValueError(
+            f"`table` must be a Comparison or map names to at least one partition; got {table!r}."
+        )
+    partitions = {str(k): labels_of(e, n) for k, e in estimates.items()}
     if order is None:
         order = "estimate" if truth is None else "truth"
     order = item_order(list(partitions.values())[-1], evidence, order=order, truth=classes)
@@ -72,9 +78,10 @@ def comparison(
         ax.remove()
     similarity(evidence, truth=classes, order=order, colorbar=False, max_cells=_CELLS, ax=found[0])
     found[0].set_title("posterior similarity", fontsize=9)
-    found[0].set_xlabel("")
+    note = found[0].get_xlabel().partition("; ")[2]
+    found[0].set_xlabel(note, fontsize=8)
     for (name, labels), ax in zip(partitions.items(), found[1:], strict=True):
-        draw_matrix(ax, average_partition(labels.astype(np.int64), order, _CELLS))
+        draw_matrix(ax, average_partition(labels, order, _CELLS))
         if classes is not None:
             mark_truth(ax, classes[order])
         ax.set_title(f"{name} (K = {np.unique(labels).size})", fontsize=9)

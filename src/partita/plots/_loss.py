@@ -47,15 +47,17 @@ def loss_by_rank(estimate: Any, *, ax: Axes | None = None) -> Axes:
         ranks[best], values[best], "o", markersize=11, markerfacecolor="none",
         markeredgecolor=CHOSEN, markeredgewidth=1.8,
     )  # fmt: skip
+    # Below the least value there is no line to write over.
     ax.annotate(
         f"K = {ranks[best]}",
         (float(ranks[best]), float(values[best])),
-        xytext=(0, 14),
+        xytext=(0, -13),
         textcoords="offset points",
         ha="center",
+        va="top",
         color=CHOSEN,
     )
-    ax.margins(y=0.15)
+    ax.margins(y=0.3)
     whole_ticks(ax, "x")
     ax.set_xlabel("K")
     ax.set_ylabel(f"expected {estimate.loss_name}")

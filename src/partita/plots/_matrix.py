@@ -66,21 +66,24 @@ def mark_clusters(ax: Axes, labels: NDArray[np.int64], *, strip: bool = True) ->
     ax.set_ylim(n, 0)
 
 
+def true_blocks(truth: NDArray[np.int64]) -> list[tuple[int, int, int, int]]:
+    """Return first and last row and column of the blocks of pairs that are truly together.
+
+    Of a class in several runs all pairs of runs are blocks; of very many runs each with itself.
+    """
+    edges = runs(truth).tolist()
+    spans = [(a, b, int(truth[a])) for a, b in itertools.pairwise(edges)]
+    if len(spans) > _LINES:
+        return [(a, b, a, b) for a, b, _ in spans]
+    return [(a, b, c, d) for a, b, k in spans for c, d, j in spans if k == j]
+
+
 def mark_truth(ax: Axes, truth: NDArray[np.int64]) -> None:
     """Draw dashed blocks around pairs of items that are truly together, in the shown order."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
-    edges = runs(truth)
-    starts, stops = edges[:-1], edges[1:]
-    classes = truth[starts]
-    few = starts.size <= _LINES
-    blocks = [
-        Rectangle((float(c), float(a)), float(d - c), float(b - a))
-        for a, b, k in zip(starts, stops, classes, strict=True)
-        for c, d, j in zip(starts, stops, classes, strict=True)
-        if (k == j and few) or a == c
-    ]
+    blocks = [Rectangle((c, a), d - c, b - a) for a, b, c, d in true_blocks(truth)]
     ax.add_collection(
         PatchCollection(
             blocks, facecolor="none", edgecolor="#d55e00", linestyle=(0, (4, 3)), linewidth=1.1

@@ -76,7 +76,7 @@ def memberships(
     ax.set_xlim(0, n)
     ax.set_ylim(0, 1)
     ax.set_ylabel("membership")
-    ax.set_xlabel("item" + ("" if isinstance(order, str) and order == "given" else ", by cluster"))
+    ax.set_xlabel(_item_label(order))
     ax.set_title(f"K = {k}", loc="left", fontsize=10)
     return ax
 
@@ -137,8 +137,13 @@ def memberships_by_rank(
         ax.set_xlabel("")
         if rank != max(ranks) and ax.get_legend() is not None:
             ax.get_legend().remove()
-    found[-1].set_xlabel("item" + ("" if order == "given" else ", by cluster"))
+    found[-1].set_xlabel(_item_label(order))
     return found
+
+
+def _item_label(order: Any) -> str:
+    """What the axis of items says: nothing of an order that the caller made."""
+    return "item, by cluster" if isinstance(order, str) and order == "estimate" else "item"
 
 
 def _soft(estimate: Any, draws: Any) -> Soft:

@@ -20,7 +20,7 @@ def n_clusters(draws: Any, estimate: Any = None, *, ax: Axes | None = None) -> A
     Parameters
     ----------
     draws : Draws or anything that can become one
-    estimate : Estimate, optional
+    estimate : Estimate or array-like of shape (n,), optional
         Its number of clusters is marked.
     ax : Axes, optional
 
@@ -37,7 +37,7 @@ def n_clusters(draws: Any, estimate: Any = None, *, ax: Axes | None = None) -> A
     k = table.index.to_numpy()
     ax = axes(ax, (5.4, 3.0))
     errors = np.nan_to_num(table["mcse"].to_numpy())
-    chosen = -1 if estimate is None else int(estimate.n_clusters)
+    chosen = -1 if estimate is None else _count(estimate)
     colours = [CHOSEN if value == chosen else ACCENT for value in k]
     heights = table["probability"].to_numpy()
     ax.bar(k, heights, yerr=errors, color=colours, ecolor=INK, error_kw={"linewidth": 0.8})
@@ -48,3 +48,7 @@ def n_clusters(draws: Any, estimate: Any = None, *, ax: Axes | None = None) -> A
     ax.set_ylabel("posterior probability")
     ax.set_ylim(0, None)
     return without_box(ax)
+
+
+def _count(estimate: Any) -> int:
+    return int(np.unique(validate.labels("estimate", getattr(estimate, "labels", estimate))).size)

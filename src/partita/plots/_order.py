@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
+from partita.draws import representative
 from partita.evidence import Evidence, as_evidence
 from partita.partitions import canonical
 from partita.plots._common import check_order, labels_of
@@ -65,7 +66,8 @@ def item_order(
 
     Clusters come in the optimal leaf order of their mean similarities, the items of each in that
     of theirs; in a cluster of very many, items are placed around some that were so ordered.
-    Items of one true class are kept together within a cluster.
+    Items of one true class are kept together within a cluster. Of more than 300 draws the order
+    rests on so many that stand for all (:func:`partita.draws.representative`).
 
     Parameters
     ----------
@@ -113,10 +115,7 @@ def item_order(
 def _thinned(evidence: Evidence) -> Similarity:
     if not evidence.has_draws:
         return evidence.similarity
-    draws = evidence.draws
-    possible = np.flatnonzero(draws.probabilities > 0)
-    kept = possible[:: -(-possible.size // _DRAWS)]
-    return Similarity.from_draws(draws.take(kept))
+    return Similarity.from_draws(representative(evidence.draws, _DRAWS))
 
 
 def _split(items: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:

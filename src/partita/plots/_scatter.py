@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import mixture, validate
-from partita.draws import as_draws
+from partita.draws import as_draws, representative
 from partita.errors import InvalidValueError
 from partita.mixture.data import read_data
 from partita.plots._common import FAINT, INK, axes, labels_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FAINTEST = 0.25  # opacity of an item that is nowhere at home
 _GRID = 400
+_DENSITY_DRAWS = 2_000  # that the predictive density is averaged over, at most
 _LEGEND = 12  # clusters up to which there is a legend
 
 
@@ -54,7 +55,8 @@ def scatter(
     density : mapping, pair of arrays, or bool, optional
         Where p = 1: keywords of :func:`partita.mixture.predictive_density` such as ``prior``; or
         points and densities there. If None, drawn with the default prior if the draws have a
-        trace of the concentration, as those of :func:`partita.sample_mixture` do.
+        trace of the concentration, as those of :func:`partita.sample_mixture` do. The title says
+        which prior, and whether it was assumed.
     reference : Estimate or array-like of shape (n,), optional
         A cluster has the colour of the cluster of this partition that it overlaps most; of
         several partitions, the first if None.
@@ -77,6 +79,9 @@ def scatter(
         ax = axes(ax, (8.0, 2.6 + 0.32 * len(partitions)))
         top = _density(ax, data, given, density)
         _lines(ax, data[:, 0], partitions, estimate, given, certainty, top)
+        if ax.lines:
+            words = prior_words(density)
+            ax.set_title(f"predictive density, {words}, and clusters", fontsize=10)
         return ax
     if len(partitions) > 1:
         raise InvalidValueError(
@@ -205,8 +210,23 @@ def density_curve(data: Any, draws: Any, density: Any) -> tuple[Any, Any] | None
     low, high = float(data.min()), float(data.max())
     margin = 0.12 * (high - low) or 1.0
     grid = np.linspace(low - margin, high + margin, _GRID)
-    height = mixture.predictive_density(draws, data, grid, **{"rng": 0, **keywords})
+    some = representative(draws, _DENSITY_DRAWS)
+    height = mixture.predictive_density(some, data, grid, **{"rng": 0, **keywords})
     return grid, height
+
+
+def prior_words(density: Any) -> str:
+    """Return which prior a predictive density was taken under, and whether that was said."""
+    if isinstance(density, tuple | list):
+        return "as given"
+    given = dict(density) if isinstance(density, Mapping) else {}
+    prior = given.pop("prior", None)
+    more = "".join(
+        f", {name}={value}"
+        for name, value in given.items()
+        if name in ("df", "covariance", "partition", "concentration") and value is not None
+    )
+    return f"under prior={prior or 'independent'}{more}{'' if prior else ' (assumed)'}"
 
 
 def _lines(
@@ -235,7 +255,6 @@ def _lines(
     ax.set_ylim(-(len(ticks) + 0.7) * step, 1.08 * top if ax.lines else 0.7 * step)
     if ax.lines:
         ax.axhline(0, color=FAINT, linewidth=0.6)
-        ax.set_title("predictive density and clusters", fontsize=10)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
     if len(partitions) == 1:

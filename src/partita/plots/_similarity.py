@@ -34,7 +34,8 @@ def similarity(
 
     Lines are the boundaries of the estimate's clusters, the strip at the left their colours;
     dashed blocks are the true classes. Beyond ``max_cells`` items blocks of neighbours are
-    averaged from the draws, so that 100,000 items are no matter.
+    averaged, from at most 1,000 draws that stand for all (the label of the axis then says so), so
+    that 100,000 items are no matter.
 
     Parameters
     ----------
@@ -68,13 +69,15 @@ def similarity(
     classes = shown_truth(truth, n)
     shown = item_order(labels, evidence, order=order, truth=classes)
     ax = axes(ax, (5.4, 4.8))
-    image = draw_matrix(ax, average_similarity(evidence, shown, max_cells=max_cells), cmap=cmap)
+    averaged = average_similarity(evidence, shown, max_cells=max_cells)
+    image = draw_matrix(ax, averaged, cmap=cmap)
     if estimate is not None:
         mark_clusters(ax, labels[shown])
     if classes is not None:
         mark_truth(ax, classes[shown])
     ax.set_title("posterior similarity")
-    ax.set_xlabel(f"{validate.count_text(n, 'item')}" + _how(order, estimate))
+    words = validate.count_text(n, "item") + _how(order, estimate)
+    ax.set_xlabel("; ".join(filter(None, [words, averaged.note])))
     if colorbar:
         add_colorbar(image, ax, TOGETHER)
     return ax

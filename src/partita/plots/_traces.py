@@ -9,6 +9,7 @@ import numpy as np
 
 from partita import validate
 from partita.draws import as_draws
+from partita.errors import InvalidValueError
 from partita.plots._common import panels, whole_ticks, without_box
 from partita.plots._palette import palette
 
@@ -41,6 +42,11 @@ def traces(draws: Any, names: Sequence[str] | None = None, *, fig: Any = None) -
     given = as_draws(draws)
     if names is None:
         names = ["K", *(name for name in given.traces if name.lower().startswith("log"))]
+    if isinstance(names, str) or not len(names):
+        raise InvalidValueError(
+            f"`names` must be a list of at least one of {', '.join(['K', *given.traces])}; "
+            f"got {names!r}."
+        )
     values = {name: _trace(given, name) for name in names}
     found = panels(fig, (len(values), 1), (8.0, 2.1), sharex=True)[:, 0]
     chains = np.zeros(given.n_draws, dtype=np.int64) if given.chains is None else given.chains

@@ -11,7 +11,8 @@ from partita.draws import Draws
 from partita.estimation import Estimate
 from partita.plots import average_similarity, palette
 from partita.plots._common import runs
-from partita.plots._scatter import check_items, density_curve, plane
+from partita.plots._matrix import true_blocks
+from partita.plots._scatter import check_items, density_curve, plane, prior_words
 from partita.uncertainty import posterior_n_clusters
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 _CELLS = 400
 _POINTS = 2_000  # of the data, at most
 _TRACE = 600  # draws of a chain that are drawn
-_COLOURS = 64
-_TRUE_BLOCKS = 24
+_LARGEST = 8  # memberships of an item that are kept at a position of the slider
 
 
 def pack(array: NDArray[Any]) -> dict[str, Any]:
@@ -50,9 +50,9 @@ def content(
     """Return everything that the page's script needs."""
     return {
         "n": draws.n_items,
-        "loss": best.loss_name,
+        "loss": steps.loss_name,
         "names": list(draws.item_names or map(str, range(draws.n_items))),
-        "colours": palette(_COLOURS),
+        "colours": palette(_most_numbers(draws, steps)),
         "order": pack(order.astype(np.uint32)),
         "similarity": _similarity(best, draws, order, findings.truth),
         "steps": [_step(position) for position in steps.positions],
@@ -64,6 +64,12 @@ def content(
     }
 
 
+def _most_numbers(draws: Draws, steps: Steps) -> int:
+    """How many colours the page may ask for."""
+    of_steps = max(int(position.numbers.max()) for position in steps.positions)
+    return 1 + max(of_steps, draws.n_chains)
+
+
 def _similarity(
     best: Estimate, draws: Draws, order: NDArray[np.int64], truth: Any
 ) -> dict[str, Any]:
@@ -73,10 +79,9 @@ def _similarity(
         "values": pack(bytes_of(averaged.values)),
         "edges": averaged.edges.tolist(),
         "bounds": runs(best.labels[order]).tolist(),
-        "truth": [],
+        "truth": [] if truth is None else true_blocks(truth[order]),
+        "note": averaged.note,
     }
-    if truth is not None and (edges := runs(truth[order])).size <= _TRUE_BLOCKS:
-        found["truth"] = edges.tolist()
     return found
 
 
@@ -87,8 +92,24 @@ def _step(position: Position) -> dict[str, Any]:
         "loss": position.expected_loss,
         "n_clusters": int(position.labels.max()) + 1,
         "labels": pack(position.labels.astype(np.uint16 if k <= 1 << 16 else np.uint32)),
-        "memberships": pack(bytes_of(position.memberships.T)),
+        **_memberships(position),
         "numbers": position.numbers.tolist(),
+    }
+
+
+def _memberships(position: Position) -> dict[str, Any]:
+    """The few largest memberships of each item, its own cluster's first, and their columns."""
+    soft = position.memberships
+    everyone = np.arange(len(soft))
+    first = soft.copy()
+    first[everyone, position.labels] = np.inf
+    width = min(_LARGEST, soft.shape[1])
+    columns = np.argsort(-first, axis=1, kind="stable")[:, :width]
+    values = np.take_along_axis(soft, columns, axis=1)
+    return {
+        "width": width,
+        "columns": pack(columns.astype(np.uint16 if soft.shape[1] <= 1 << 16 else np.uint32)),
+        "memberships": pack(bytes_of(values)),
     }
 
 
@@ -147,6 +168,7 @@ def _data(data: Any, draws: Draws, density: Any) -> dict[str, Any]:
         curve = density_curve(values, draws, density)
         if curve is not None:
             found["density"] = {"x": curve[0].tolist(), "y": curve[1].tolist()}
+            found["note"] = f"The density is the posterior predictive one, {prior_words(density)}."
         return found
     points, axes = plane(values)
     found["x"], found["y"] = (pack(points[shown, i].astype(np.float32)) for i in (0, 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
@@ -34,21 +35,32 @@ def page(*, title: str, content: Mapping[str, Any], parts: Mapping[str, str]) ->
     for piece in pieces[1:]:
         name, rest = piece.split("}}", 1)
         out += [places[name], rest]
-    return "".join(out)
+    # Half a surrogate pair, as a file name may hold, has no place in UTF-8.
+    return "".join(out).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def as_json(content: Any) -> str:
-    r"""Return JSON that is safe inside a script element, whatever text is in it.
+    r"""Return JSON that is safe inside a script element, whatever is in it.
+
+    A number that is not finite becomes null, which figures leave out.
 
     Examples
     --------
     >>> as_json({"name": "</script><script>alert(1)//"})
     '{"name":"\\u003c/script\\u003e\\u003cscript\\u003ealert(1)//"}'
     """
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_finite(content), allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _policy(*scripts: str) -> str:

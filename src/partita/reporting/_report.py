@@ -14,7 +14,8 @@ from partita.estimation import Estimate, expected_loss
 from partita.losses import VI
 from partita.partitions import canonical
 from partita.plots import item_order
-from partita.reporting import _content, _page, _words
+from partita.plots._scatter import check_items
+from partita.reporting import _again, _content, _page, _words
 from partita.reporting._steps import steps_of
 from partita.search import METHODS
 
@@ -33,7 +34,7 @@ def report(
     truth: Any = None,
     *,
     comparison: Comparison | bool | None = None,
-    title: str = "Clustering report",
+    title: str = _again.TITLE,
     command: str | None = None,
     density: Any = None,
     n_jobs: int | None = -1,
@@ -43,7 +44,9 @@ def report(
     The file is complete in itself: it opens from disk, asks the network for nothing and forbids
     itself to. In it are the headline, the similarity matrix, a slider over K that moves
     memberships, labels and loss together, a table of the items to search and sort, the methods
-    side by side, what speaks for and against the draws, and the call with versions and seed.
+    side by side, what speaks for and against the draws, and the call with versions and seed. Of
+    more than 1,000 draws the matrix of many items and the memberships rest on so many that stand
+    for all (:func:`partita.draws.representative`), which the page then says.
 
     Parameters
     ----------
@@ -62,7 +65,7 @@ def report(
         the paper's conventional ones up to 5,000; False for none.
     title : str
     command : str, optional
-        The shell command to show beside the Python calls.
+        The shell command to show above the Python calls.
     density : mapping or bool, optional
         Keywords of :func:`partita.mixture.predictive_density`, as for
         :func:`partita.plots.scatter`.
@@ -84,30 +87,25 @@ def report(
     ...     os.path.getsize(file) > 1_000_000
     True
     """
+    io.check_place(path)
     given = as_draws(draws)
     n_jobs = validate.n_jobs(n_jobs)
     best = _estimate(estimate, given, n_jobs)
     if truth is not None:
         truth = validate.labels("truth", truth, n_items=given.n_items)
+    if data is not None:
+        check_items(data, given.n_items)
     table = _comparison(comparison, given, truth, best, n_jobs)
     steps = steps_of(best, given, n_jobs=n_jobs)
     order = item_order(best, given, truth=truth)
     findings = _words.Findings.of(best, given, truth, table, n_jobs)
     content = _content.content(best, given, steps, order, findings, data, density)
-    call = _words.call(
-        best,
-        given,
-        draws,
-        path=repr(os.path.basename(path)),
-        data=None if data is None else "data",
-        truth=None if truth is None else "truth",
-    )
-    text = _page.page(
-        title=str(title),
-        content=content,
-        parts=_words.parts(best, given, findings, steps.source, command, call),
-    )
-    io.write_text(path, text)
+    call = _again.call(
+        best, given, draws, path,
+        data=data, truth=truth, comparison=comparison, density=density, title=str(title),
+    )  # fmt: skip
+    parts = _words.parts(best, given, findings, steps, command, call)
+    io.write_text(path, _page.page(title=str(title), content=content, parts=parts))
     return os.path.abspath(path)
 
 
@@ -120,7 +118,7 @@ def _estimate(estimate: Any, draws: Draws, n_jobs: int) -> Estimate:
     if isinstance(estimate, str):
         raise InvalidTypeError(f"`estimate` must be an Estimate or labels; got {estimate!r}.")
     value = expected_loss(labels, draws, loss=VI(), n_jobs=n_jobs)
-    return Estimate(canonical(labels), float(value), VI(), _words.GIVEN)
+    return Estimate(canonical(labels), float(value), VI(), _again.GIVEN)
 
 
 def _comparison(

@@ -9,12 +9,13 @@ import numpy as np
 
 from partita import losses
 from partita import search as searches
-from partita.draws import Draws
+from partita.draws import Draws, representative
 from partita.estimation import Estimate, Step, expected_loss
 from partita.estimation import estimate as find
 from partita.evidence import Evidence
 from partita.losses import VI
 from partita.partitions import canonical
+from partita.plots._common import some_of
 from partita.plots._palette import column_numbers
 from partita.uncertainty import align_memberships
 
@@ -40,17 +41,24 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Positions in order of K, which of them is the estimate, and what they are in words."""
+    """Positions in order of K, which of them is the estimate, and what they are in words.
+
+    Every position has the same loss, ``loss_name``: the estimate's, unless a file knew that by
+    name alone and there is no path that was scored by it. ``note`` says what memberships rest on.
+    """
 
     positions: tuple[Position, ...]
     chosen: int
     source: str
+    loss_name: str
+    note: str = ""
 
 
 def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
     """Return the estimate's own path or, where it has none, one for comparison."""
     own = {step.rank: step for step in best.path if step.labels is not None}
     loss = own_loss(best)
+    name = best.loss_name if own else losses.name_of(loss)
     if own:
         found, source = own, f"the path of {best.search_name}"
     elif draws.n_items <= _CUT_ITEMS:
@@ -67,11 +75,23 @@ def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
         if found:
             source += ", with the estimate in its place"
         value = best.expected_loss
+        if name != best.loss_name:
+            value = float(expected_loss(best.labels, draws, loss=loss, n_jobs=n_jobs))
         found[rank] = Step(rank, rank, value, labels=best.labels, memberships=best.memberships)
     kept = sorted(sorted(found, key=lambda k: (abs(k - rank), k))[:_MOST])
-    some = draws.take(slice(None, None, -(-draws.n_draws // _ALIGNED)))
+    some = representative(draws, _ALIGNED)
     positions = tuple(_position(found[k], best, some, n_jobs) for k in kept)
-    return Steps(positions, kept.index(rank), source)
+    if name != best.loss_name:
+        source += f"; the estimate's own loss, {best.loss_name}, is known by name alone"
+    return Steps(positions, kept.index(rank), source, name, _note(found, kept, some, draws))
+
+
+def _note(found: dict[int, Step], kept: list[int], some: Draws, draws: Draws) -> str:
+    """What the memberships rest on, where they are taken from some of the draws."""
+    count = some_of(some.n_draws, draws.n_draws)
+    if not count or all(found[k].memberships is not None for k in kept):
+        return ""
+    return f" They are taken from {count}."
 
 
 def own_loss(best: Estimate) -> Any:
@@ -92,8 +112,7 @@ def _place(best: Estimate, found: dict[int, Step]) -> int | None:
 
 
 def _from_draws(draws: Draws, loss: Any, n_jobs: int) -> dict[int, Step]:
-    picked = np.unique(np.linspace(0, draws.n_draws - 1, _SCORED).round().astype(np.int64))
-    some = draws.take(picked)
+    some = representative(draws, _SCORED)
     values = np.asarray(expected_loss(some.labels, some, loss=loss, n_jobs=n_jobs))
     found = {}
     for k in np.unique(some.n_clusters).tolist():

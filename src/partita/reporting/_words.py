@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import platform
 from dataclasses import dataclass
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import losses, validate
-from partita._version import __version__
 from partita.comparison import (
     Comparison,
     adjusted_rand_index,
@@ -24,7 +19,8 @@ from partita.diagnostics import Diagnosis, diagnose
 from partita.draws import Draws
 from partita.estimation import Estimate
 from partita.partitions import canonical
-from partita.reporting._steps import own_loss
+from partita.reporting._again import fingerprint, versions
+from partita.reporting._steps import Steps, own_loss
 from partita.reporting._tables import table
 from partita.uncertainty import (
     CredibleBall,
@@ -41,7 +37,6 @@ if TYPE_CHECKING:
 
 _DOUBTFUL = 0.8  # probability below which an item's place is called doubtful
 _NAMED = 6
-GIVEN = "the caller"  # what found labels that came without an estimate
 _BOUNDS = {
     "horizontal": "farthest (horizontal)",
     "upper_vertical": "fewest clusters (upper vertical)",
@@ -68,12 +63,14 @@ class Findings:
         """Find out everything that the report tells."""
         loss = own_loss(best)
         far = loss if getattr(loss, "needs", "") != "similarity" else "vi"
+        with np.errstate(invalid="ignore"):  # traces may hold infinities, whose moments are nan
+            diagnosis = diagnose(draws, best, loss=far, n_jobs=n_jobs)
         return cls(
             items=item_uncertainty(best, draws, n_jobs=n_jobs),
             clusters=cluster_uncertainty(best, draws, n_jobs=n_jobs),
             ball=credible_ball(best, draws, loss=far, n_jobs=n_jobs),
             error=loss_error(best, draws, loss=far, n_jobs=n_jobs),
-            diagnosis=diagnose(draws, best, loss=far, n_jobs=n_jobs),
+            diagnosis=diagnosis,
             comparison=comparison,
             truth=None if truth is None else canonical(truth),
         )
@@ -83,7 +80,7 @@ def parts(
     best: Estimate,
     draws: Draws,
     findings: Findings,
-    source: str,
+    steps: Steps,
     command: str | None,
     call: str,
 ) -> dict[str, str]:
@@ -92,7 +89,9 @@ def parts(
         "headline": _headline(best, draws, findings),
         "facts": _facts(best, draws, findings),
         "verdict": _verdict(findings.diagnosis),
-        "slider_source": escape(source),
+        "slider_source": escape(steps.source),
+        "slider_loss": escape(steps.loss_name),
+        "memberships_note": escape(steps.note),
         "clusters": table(findings.clusters, "The clusters of the estimate", "cluster"),
         "ball": table(
             findings.ball.to_frame().rename(_BOUNDS),
@@ -105,18 +104,9 @@ def parts(
         ),
         "reproduce": escape(call),
         "command": f"<pre><code>{escape(command)}</code></pre>" if command else "",
-        "versions": escape(_versions()),
+        "versions": escape(versions()),
         "fingerprint": fingerprint(draws),
     }
-
-
-def fingerprint(draws: Draws) -> str:
-    """Return a hash of the canonical labels, the same on every machine."""
-    shape = f"{draws.n_draws}x{draws.n_items}:".encode()
-    found = hashlib.sha256(shape)
-    for row in draws.labels:
-        found.update(row.astype("<u4").tobytes())
-    return found.hexdigest()
 
 
 def _headline(best: Estimate, draws: Draws, findings: Findings) -> str:
@@ -209,30 +199,3 @@ def _comparison(best: Estimate, findings: Findings) -> str:
         best={c: min for c in frame.columns if c in losses.NAMES or c == "VI"}
         | {"Rand": max, "AR": max},
     )
-
-
-def call(best: Estimate, draws: Draws, given: Any, **more: Any) -> str:
-    """Return the Python that makes this report again; ``more`` are arguments that were given."""
-    loss = repr(best.loss_name) if best.loss_name in losses.NAMES else f"pt.losses.{best.loss!r}"
-    search = repr(best.search_name) if "(" not in best.search_name else f"pt.search.{best.search!r}"
-    file = os.fspath(given) if isinstance(given, str | os.PathLike) else "draws.npz"
-    found = f"pt.estimate(draws, loss={loss}, search={search}, rng={best.seed})"
-    if best.search == GIVEN:
-        found = "labels  # as given"
-    words = "".join(f", {name}={value}" for name, value in more.items() if value is not None)
-    return (
-        "import partita as pt\n\n"
-        f"draws = pt.read_draws({os.path.basename(file)!r})  # {draws!r}\n"
-        f"best = {found}\n"
-        f"pt.report(best, draws{words})\n"
-    )
-
-
-def _versions() -> str:
-    found = [f"partita {__version__}", f"Python {platform.python_version()}"]
-    for package in ("numpy", "scipy", "numba", "pandas"):
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
-    return ", ".join([*found, platform.platform(terse=True)])

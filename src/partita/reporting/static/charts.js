@@ -14,7 +14,7 @@ function drawLoss(step) {
     xaxis: axis("K", { dtick: x.length > 1 && x[x.length - 1] - x[0] < 20 ? 1 : undefined }),
     yaxis: axis("expected " + plain(page.loss)),
   }), config);
-  describe("chart-loss", "Expected loss against K: " + page.steps.map((s) => s.rank + ": " + s.loss.toPrecision(4)).join(", "));
+  describe("chart-loss", "Expected loss against K: " + page.steps.map((s) => s.rank + ": " + lossText(s)).join(", "));
 }
 
 function drawPosterior(step) {
@@ -28,19 +28,29 @@ function drawPosterior(step) {
   describe("chart-posterior", "Posterior of the number of clusters: " + p.k.map((k, i) => k + ": " + p.probability[i].toFixed(3)).join(", "));
 }
 
-// Means of a column of memberships over at most 500 runs of neighbours in the order shown.
-function averaged(step, column) {
-  const cells = Math.min(page.n, 500);
+// Means of every column of memberships over at most 500 runs of neighbours in the order shown.
+function averaged(step, cells) {
   const values = unpack(step.memberships);
-  const out = new Array(cells);
+  const columns = unpack(step.columns);
+  const out = step.numbers.map(() => new Array(cells).fill(0));
   for (let c = 0; c < cells; c++) {
     const from = Math.floor((c * page.n) / cells);
     const to = Math.floor(((c + 1) * page.n) / cells);
-    let sum = 0;
-    for (let i = from; i < to; i++) sum += values[column * page.n + order[i]];
-    out[c] = sum / (255 * (to - from));
+    for (let i = from; i < to; i++) {
+      const at = order[i] * step.width;
+      for (let j = at; j < at + step.width; j++) out[columns[j]][c] += values[j] / (255 * (to - from));
+    }
   }
   return out;
+}
+
+// Clusters beyond so many share a grey, as in the figures of the package.
+const mostColumns = 40;
+
+function together(columns, cells) {
+  const sum = new Array(cells).fill(0);
+  for (const column of columns) column.forEach((v, c) => { sum[c] += v; });
+  return sum;
 }
 
 function drawMemberships(step) {
@@ -52,10 +62,13 @@ function drawMemberships(step) {
     x, y: [...y, y[cells - 1]], name, stackgroup: "one", mode: "lines", fillcolor: fill,
     line: { width: 0, shape: "hv", color: fill }, hovertemplate: "%{y:.2f}",
   });
-  const traces = columns.map(({ number, column }) => {
-    const y = averaged(step, column);
+  const means = averaged(step, cells);
+  const shown = columns.slice(0, mostColumns).map(({ number, column }) => [means[column], "cluster " + number, clusterColour(number)]);
+  const others = columns.slice(mostColumns).map(({ column }) => means[column]);
+  if (others.length) shown.push([together(others, cells), others.length + " other clusters", "#b5b5b5"]);
+  const traces = shown.map(([y, name, fill]) => {
     for (let c = 0; c < cells; c++) rest[c] = Math.max(0, rest[c] - y[c]);
-    return stacked(y, "cluster " + number, clusterColour(number));
+    return stacked(y, name, fill);
   });
   if (Math.max(...rest) > 0.02) traces.push(stacked(rest, "none of these", colour("none")));
   Plotly.react("chart-memberships", traces, layoutOf({

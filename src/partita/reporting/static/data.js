@@ -22,8 +22,14 @@ function numberOf(step, item) {
   return step.numbers[unpack(step.labels)[item]];
 }
 
+// Of each item the few largest memberships are kept, that in its own cluster first.
 function membershipOf(step, item) {
-  return unpack(step.memberships)[unpack(step.labels)[item] * page.n + item] / 255;
+  return unpack(step.memberships)[item * step.width] / 255;
+}
+
+// A loss that is not finite came as null.
+function lossText(step) {
+  return step.loss === null ? "not finite" : step.loss.toPrecision(4);
 }
 
 function sizesOf(step) {

@@ -21,7 +21,7 @@ function drawSizes(step) {
 function say(step) {
   const filled = step.n_clusters === step.rank ? "" : " (" + step.n_clusters + " with items)";
   const is = present === page.chosen ? ", the estimate" : "";
-  const text = "K = " + step.rank + filled + ", expected " + page.loss + " " + step.loss.toPrecision(4) + is;
+  const text = "K = " + step.rank + filled + ", expected " + page.loss + " " + lossText(step) + is;
   byId("rank-text").textContent = text;
   byId("rank").setAttribute("aria-valuetext", text);
   byId("rank-reset").disabled = present === page.chosen;
@@ -91,7 +91,7 @@ function listenToPrinter() {
     printing = true;
     redraw();
     fitToPaper();
-    drawRows(500);
+    drawRows(0, mostPrinted);
   });
   window.addEventListener("afterprint", () => {
     printing = false;
@@ -100,9 +100,13 @@ function listenToPrinter() {
 }
 
 byId("figure-data").hidden = !page.data;
-if (page.data && unpack(page.data.shown).length < page.n) {
-  byId("data-note").textContent = " " + unpack(page.data.shown).length.toLocaleString("en") + " of the items are shown.";
+if (page.data) {
+  const count = unpack(page.data.shown).length;
+  const some = count < page.n ? " " + count.toLocaleString("en") + " of the items are shown." : "";
+  byId("data-note").textContent = (page.data.note ? " " + page.data.note : "") + some;
 }
+byId("draws-note").textContent = page.similarity.note ? " Averaged over " + page.similarity.note + "." : "";
+byId("width-note").hidden = page.steps.every((step) => step.numbers.length <= step.width);
 byId("truth-note").hidden = page.similarity.truth.length === 0;
 view.step = page.steps[present];
 drawHead();

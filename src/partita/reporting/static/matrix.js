@@ -21,10 +21,12 @@ function shapesOfMatrix() {
   if (s.bounds.length <= 60) {
     for (const b of s.bounds.slice(1, -1).map(cellAt)) shapes.push(line(from, to, b, b), line(b, b, from, to));
   }
-  for (let i = 0; i + 1 < s.truth.length; i++) {
-    const a = cellAt(s.truth[i]);
-    const b = cellAt(s.truth[i + 1]);
-    shapes.push({ type: "rect", x0: a, x1: b, y0: a, y1: b, line: { color: colour("chosen"), width: 1.5, dash: "dash" } });
+  if (s.truth.length) {
+    const blocks = s.truth.map((block) => {
+      const [a, b, c, d] = block.map(cellAt);
+      return "M" + c + "," + a + "L" + d + "," + a + "L" + d + "," + b + "L" + c + "," + b + "Z";
+    });
+    shapes.push({ type: "path", path: blocks.join(""), line: { color: colour("chosen"), width: 1.5, dash: "dash" } });
   }
   if (cursor) {
     const [r, c] = cursor;
@@ -77,10 +79,12 @@ function readOut(r, c) {
 
 function listenToMatrix() {
   const chart = byId("chart-similarity");
-  chart.on("plotly_hover", (event) => {
-    const point = event.points.find((p) => p.curveNumber === 0);
-    if (point) readOut(point.y, point.x);
-  });
+  const point = (event) => {
+    const at = event.points.find((p) => p.curveNumber === 0);
+    if (at) readOut(at.y, at.x);
+  };
+  chart.on("plotly_hover", point);
+  chart.on("plotly_click", point); // where there is no pointer to hover with
   const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   chart.addEventListener("keydown", (event) => {
     const move = moves[event.key];

@@ -1,5 +1,6 @@
 // The table of items: searched, sorted, a page at a time.
 const perPage = 25;
+const mostPrinted = 500;
 const view = { step: null, key: "entropy", down: true, words: "", rows: [], page: 0 };
 const fixed = page.items;
 const number = (values) => (i) => unpack(values)[i];
@@ -71,9 +72,8 @@ function cellOf(column, i) {
   return cell;
 }
 
-function drawRows(most = perPage) {
+function drawRows(from = view.page * perPage, most = perPage) {
   const columns = columnsOf(view.step);
-  const from = view.page * perPage;
   const rows = view.rows.slice(from, from + most).map((i) => {
     const row = document.createElement("tr");
     row.append(...columns.map((column) => cellOf(column, i)));
@@ -82,6 +82,9 @@ function drawRows(most = perPage) {
   byId("table").tBodies[0].replaceChildren(...rows);
   const pages = Math.max(1, Math.ceil(view.rows.length / perPage));
   byId("found").textContent = view.rows.length.toLocaleString("en") + " of " + page.n.toLocaleString("en") + " items";
+  byId("printed").textContent = view.rows.length > mostPrinted
+    ? "The first " + mostPrinted + " of " + view.rows.length.toLocaleString("en") + " items, as sorted, are printed."
+    : "";
   byId("page-text").textContent = "Page " + (view.page + 1) + " of " + pages;
   byId("previous").disabled = view.page === 0;
   byId("next").disabled = view.page >= pages - 1;
