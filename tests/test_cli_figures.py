@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -121,14 +123,19 @@ def test_report_names_items_by_a_column(folder):
 def test_the_density_says_its_prior(folder, tmp_path):
     X = np.r_[np.zeros(12), np.full(12, 5.0)] + np.random.default_rng(0).normal(size=24)
     np.savetxt(tmp_path / "x.csv", X, header="x", comments="")
-    draws = pt.sample_mixture(X, n_draws=30, n_burn=10, rng=0)
+    draws = pt.sample_mixture(X, n_draws=30, n_burn=10, prior="paper", df=3, rng=0)
     draws.save(tmp_path / "draws.npz")
     out = tmp_path / "report.html"
     words = ["report", str(tmp_path / "draws.npz"), "--data", str(tmp_path / "x.csv")]
     words += ["--no-compare", "--method", "minvi", "-o", str(out)]
     assert main(words) == 0
-    assert "under prior=independent (assumed)." in out.read_text(encoding="utf-8")
-    assert main([*words, "--prior", "paper", "--df", "3"]) == 0
     assert "under prior=paper, df=3.0." in out.read_text(encoding="utf-8")
-    ax = plots.scatter(X, draws.labels[0], draws)
+    unknown = replace(draws, about={})
+    unknown.save(tmp_path / "draws.npz")
+    assert main(words) == 0
+    assert "under prior=independent (assumed)." in out.read_text(encoding="utf-8")
+    assert main([*words, "--covariance", "diagonal"]) == 0
+    text = out.read_text(encoding="utf-8")
+    assert "under prior=independent, covariance=diagonal (assumed)." in text
+    ax = plots.scatter(X, draws.labels[0], unknown)
     assert ax.get_title() == "predictive density, under prior=independent (assumed), and clusters"

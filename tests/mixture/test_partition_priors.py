@@ -168,3 +168,14 @@ def test_v_that_cannot_be_summed_is_refused():
     for prior in (FiniteMixture(1.0, "poisson", 1e8), FiniteMixture(1.0, "geometric", 1e-9)):
         with pytest.raises(InvalidValueError, match="`rate` must leave the number of components"):
             prior.log_v(5, 6)
+
+
+def test_a_prediction_places_one_item_more():
+    from partita.mixture import assembly, priors
+
+    prior = partition_priors.FiniteMixture()
+    data = np.random.default_rng(0).normal(size=(6, 1))
+    resolved = priors.named("independent", None).complete(data, "full")
+    model = assembly.make_model(resolved, prior, (0.0, 0.0, 1.0), n_new=1)
+    seven = prior.log_v(7, 7)
+    assert np.allclose(model.sizes.log_more[1:6], np.diff(seven)[1:6])

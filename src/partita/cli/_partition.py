@@ -59,7 +59,9 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     about.add_argument("--columns", help="columns to use, separated by commas; default: all")
     about.add_argument("--names", metavar="COLUMN", help="the column that names the items")
     model = parser.add_argument_group("what the draws were sampled under (predictive density)")
-    model.add_argument("--prior", choices=tuple(priors.NAMES), help="default: independent, assumed")
+    model.add_argument(
+        "--prior", choices=tuple(priors.NAMES), help="default: what the draws say, else independent"
+    )
     model.add_argument("--df", type=float, help="degrees of freedom kappa0; default: columns")
     model.add_argument("--covariance", choices=priors.SHAPES, help="default: full")
     model.add_argument(
@@ -68,8 +70,8 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     about.add_argument("--truth", metavar="FILE", help="the known partition, as for compare")
 
 
-def data(arguments: argparse.Namespace, n_items: int) -> Any:
-    """Return the table of data after checking that there is a row for each item, or None."""
+def data(arguments: argparse.Namespace, draws: Draws) -> Any:
+    """Return the table of data, a row for each item and in their order, or None."""
     from partita.errors import InvalidValueError
 
     if arguments.data is None:
@@ -78,15 +80,17 @@ def data(arguments: argparse.Namespace, n_items: int) -> Any:
                 "`--names` and `--columns` are of `--data`, which is not given."
             )
         return None
+    from partita.cli._match import order_of
     from partita.cli._sample import read_table
 
     table = read_table(arguments)
-    if len(table) != n_items:
+    if len(table) != draws.n_items:
         raise InvalidValueError(
-            f"{arguments.data!r} must have a row for each of the {n_items:,} items of the draws; "
-            f"it has {len(table):,}."
+            f"{arguments.data!r} must have a row for each of the {draws.n_items:,} items of the "
+            f"draws; it has {len(table):,}."
         )
-    return table
+    order = order_of(list(table.index) if arguments.names else None, draws.item_names, "--data")
+    return table if order is None else table.iloc[order]
 
 
 def named(draws: Draws, table: Any, arguments: argparse.Namespace) -> Draws:
@@ -120,10 +124,10 @@ def density(arguments: argparse.Namespace) -> Any:
     return {name: value for name, value in given.items() if value is not None} or None
 
 
-def truth(arguments: argparse.Namespace) -> Any:
+def truth(arguments: argparse.Namespace, draws: Draws) -> Any:
     """Return the known partition, or None."""
     if arguments.truth is None:
         return None
     from partita.cli import _labels
 
-    return _labels.read("--truth", arguments.truth)
+    return _labels.read("--truth", arguments.truth, draws.item_names)

@@ -71,7 +71,7 @@ def _order(arguments: argparse.Namespace, default: str | None) -> Any:
 
 def _similarity(draws: Draws, arguments: argparse.Namespace) -> Any:
     best = _partition.partition(arguments, draws)
-    known = _partition.truth(arguments)
+    known = _partition.truth(arguments, draws)
     return plots.similarity(draws, best, truth=known, order=_order(arguments, "estimate"))
 
 
@@ -87,7 +87,7 @@ def _reconstruction(draws: Draws, arguments: argparse.Namespace) -> Any:
         rng=arguments.seed,
         n_jobs=arguments.jobs,
     )
-    known = _partition.truth(arguments)
+    known = _partition.truth(arguments, draws)
     return plots.reconstruction(fit, draws, best, truth=known, order=_order(arguments, "estimate"))
 
 
@@ -122,7 +122,7 @@ def _n_clusters(draws: Draws, arguments: argparse.Namespace) -> Any:
 def _scatter(draws: Draws, arguments: argparse.Namespace) -> Any:
     if arguments.data is None:
         raise InvalidValueError("--data must name the file of the data that scatter draws.")
-    table = _partition.data(arguments, draws.n_items)
+    table = _partition.data(arguments, draws)
     best = _partition.partition(arguments, draws)
     return plots.scatter(table, best, draws, density=_partition.density(arguments))
 
@@ -130,7 +130,7 @@ def _scatter(draws: Draws, arguments: argparse.Namespace) -> Any:
 def _ball(draws: Draws, arguments: argparse.Namespace) -> Any:
     from partita.uncertainty import credible_ball
 
-    table = _partition.data(arguments, draws.n_items)
+    table = _partition.data(arguments, draws)
     best = _partition.partition(arguments, draws)
     ball = credible_ball(best, draws, prob=arguments.prob, n_jobs=arguments.jobs)
     return plots.credible_ball(ball, draws, data=table)
@@ -139,7 +139,7 @@ def _ball(draws: Draws, arguments: argparse.Namespace) -> Any:
 def _comparison(draws: Draws, arguments: argparse.Namespace) -> Any:
     from partita.comparison import compare
 
-    known = _partition.truth(arguments)
+    known = _partition.truth(arguments, draws)
     table = compare(draws, rng=arguments.seed, n_jobs=arguments.jobs)
     return plots.comparison(table, draws, truth=known, order=_order(arguments, None))
 

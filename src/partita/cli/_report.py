@@ -30,9 +30,9 @@ def run(arguments: argparse.Namespace) -> None:
 
     io.check_place(arguments.output)
     draws = _common.read(arguments)
-    table = _partition.data(arguments, draws.n_items)
+    table = _partition.data(arguments, draws)
     draws = _partition.named(draws, table, arguments)
-    known = _partition.truth(arguments)
+    known = _partition.truth(arguments, draws)
     best = _partition.partition(arguments, draws)
     path = report(
         best,

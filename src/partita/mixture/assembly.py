@@ -28,8 +28,12 @@ def make_model(
     concentration: tuple[float, float, float],
     *,
     with_data: bool = True,
+    n_new: int = 0,
 ) -> types.Model:
-    """Every constant of the posterior; ``with_data=False`` leaves the prior alone."""
+    """Every constant of the posterior; ``with_data=False`` leaves the prior alone.
+
+    ``n_new`` items beyond the data are to be placed, one at a time: 1 for predictions.
+    """
     n, p = resolved.x.shape
     shape = _SHAPES[resolved.shape]
     kind = types.INDEPENDENT if resolved.mean_weight is None else types.CONJUGATE
@@ -55,7 +59,7 @@ def make_model(
         conc_shape=concentration[0],
         conc_rate=concentration[1],
         log_size=log_size,
-        log_more=_log_more(partition, n) if finite else np.zeros(1),
+        log_more=_log_more(partition, n + n_new) if finite else np.zeros(1),
     )
     model = types.Model(
         x=np.ascontiguousarray(resolved.x),

@@ -201,7 +201,8 @@ def _model(
     if value is not None:
         traces = {**draws.traces, "concentration": np.full(draws.n_draws, value)}
         draws = replace(draws, traces=traces)
-    return assembly.make_model(resolved, chosen, (0.0, 0.0, 1.0)), resolved, draws
+    ahead = assembly.make_model(resolved, chosen, (0.0, 0.0, 1.0), n_new=1)
+    return ahead, resolved, draws
 
 
 def _points(points: Any, resolved: priors.Resolved) -> Floats:

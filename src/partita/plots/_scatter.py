@@ -80,7 +80,7 @@ def scatter(
         top = _density(ax, data, given, density)
         _lines(ax, data[:, 0], partitions, estimate, given, certainty, top)
         if ax.lines:
-            words = prior_words(density)
+            words = prior_words(density, draws)
             ax.set_title(f"predictive density, {words}, and clusters", fontsize=10)
         return ax
     if len(partitions) > 1:
@@ -215,16 +215,21 @@ def density_curve(data: Any, draws: Any, density: Any) -> tuple[Any, Any] | None
     return grid, height
 
 
-def prior_words(density: Any) -> str:
-    """Return which prior a predictive density was taken under, and whether that was said."""
+def prior_words(density: Any, draws: Any) -> str:
+    """Return which prior a predictive density was taken under, and whether that was said.
+
+    What is not said is taken from what the draws know of how they were made.
+    """
     if isinstance(density, tuple | list):
         return "as given"
-    given = dict(density) if isinstance(density, Mapping) else {}
+    told = dict(density) if isinstance(density, Mapping) else {}
+    given = {**draws.about, **{name: value for name, value in told.items() if value is not None}}
     prior = given.pop("prior", None)
     more = "".join(
         f", {name}={value}"
         for name, value in given.items()
-        if name in ("df", "covariance", "partition", "concentration") and value is not None
+        if name in ("df", "covariance", "partition", "concentration")
+        and value not in ("full", "dirichlet")
     )
     return f"under prior={prior or 'independent'}{more}{'' if prior else ' (assumed)'}"
 

@@ -168,7 +168,9 @@ def _data(data: Any, draws: Draws, density: Any) -> dict[str, Any]:
         curve = density_curve(values, draws, density)
         if curve is not None:
             found["density"] = {"x": curve[0].tolist(), "y": curve[1].tolist()}
-            found["note"] = f"The density is the posterior predictive one, {prior_words(density)}."
+            found["note"] = (
+                f"The density is the posterior predictive one, {prior_words(density, draws)}."
+            )
         return found
     points, axes = plane(values)
     found["x"], found["y"] = (pack(points[shown, i].astype(np.float32)) for i in (0, 1))
