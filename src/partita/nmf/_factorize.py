@@ -230,9 +230,12 @@ def factorize(
     solver : {"fast", "mu"}
         Ours, or the multiplicative updates of the R package NMF step for step. "fast" brings every
         restart to where its objective falls by less than 1e-3 of itself in a look, the best three
-        to 1e-4 and the best to 1e-5.
+        to 1e-4 and the best to 1e-5; of 1e-5 of the size of the similarity, where the objective
+        is less than that.
     init : {"random", "nndsvd"} or tuple
-        Or one start: (W, H) or (W, H, offset). Random starts are shared between models.
+        Or one start: (W, H) or (W, H, offset). Random starts are shared between models. "fast"
+        begins ``offset`` at the least-squares fit from W and H, so there the offset counts for
+        "mu" alone.
     normalize : {"balance", "columns", "as-is"}
         How H is scaled before labels and memberships are read off: column k of W and row k of H of
         equal norm; columns of W that sum to 1; as the solver left it.
