@@ -217,6 +217,8 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
         pytest.skip("POSIX signals")
     big = pt.datasets.simulate_draws(400, 8000, n_clusters=8, noise=0.3, rng=0)
     big.save(tmp_path / "big.npz")
+    # Compiled before, so that the signal meets the search and not the compiler.
+    pt.estimate(big.take(slice(50)), search="draws", n_jobs=2)
     words = ("estimate", tmp_path / "big.npz", "--search", "draws", "-o", tmp_path / "out.csv")
     code = "import sys; from partita.cli import main; print('go', flush=True); sys.exit(main())"
     process = subprocess.Popen(
