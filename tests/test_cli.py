@@ -220,7 +220,11 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     # Compiled before, so that the signal meets the search and not the compiler.
     pt.estimate(big.take(slice(50)), search="draws", n_jobs=2)
     words = ("estimate", tmp_path / "big.npz", "--search", "draws", "-o", tmp_path / "out.csv")
-    code = "import sys; from partita.cli import main; print('go', flush=True); sys.exit(main())"
+    # A shell that runs the tests in the background has them ignore SIGINT.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from partita.cli import main; print('go', flush=True); sys.exit(main())"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, *map(str, words), "--jobs", "2"],
         stdout=subprocess.PIPE,
