@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import io, validate
+from partita.draws import _checks
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.partitions import canonical_rows, distinct_rows
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.typing import FloatArray, IntArray, Path
-
-_GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +68,12 @@ class Draws:
 
     def __post_init__(self) -> None:
         if self.item_names is None:
-            self._set("item_names", _column_names(self.labels))
+            self._set("item_names", _checks.column_names(self.labels))
         array = validate.whole_numbers("labels", self.labels)
         if array.ndim != 2:
             raise InvalidValueError(
                 f"`labels` must have a row for each draw and a column for each item; got shape "
-                f"{array.shape}." + _shape_hint(array.ndim)
+                f"{array.shape}." + _checks.shape_hint(array.ndim)
             )
         if 0 in array.shape:
             raise InvalidValueError(
@@ -86,15 +84,15 @@ class Draws:
         if self.weights is not None:
             self._fix("weights", validate.weights("weights", self.weights, self.n_draws).copy())
         if self.chains is not None:
-            self._fix("chains", _chain_numbers(self.chains, self.n_draws))
+            self._fix("chains", _checks.chain_numbers(self.chains, self.n_draws))
         if self.item_names is not None:
             names = validate.names("item_names", self.item_names, self.n_items)
             self._set("item_names", names)
         if not isinstance(self.traces, Mapping):
             raise InvalidTypeError(f"`traces` must map names to arrays; got {self.traces!r}.")
-        traces = {str(k): _trace(str(k), v, self.n_draws) for k, v in self.traces.items()}
+        traces = {str(k): _checks.trace(str(k), v, self.n_draws) for k, v in self.traces.items()}
         self._set("traces", traces)
-        self._set("about", _about(self.about))
+        self._set("about", _checks.about(self.about))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -139,10 +137,10 @@ class Draws:
         return (
             np.array_equal(self.labels, other.labels)
             and np.array_equal(self.probabilities, other.probabilities)
-            and _same(self.chains, other.chains)
+            and _checks.same(self.chains, other.chains)
             and self.item_names == other.item_names
             and self.traces.keys() == other.traces.keys()
-            and all(_same(v, other.traces[k]) for k, v in self.traces.items())
+            and all(_checks.same(v, other.traces[k]) for k, v in self.traces.items())
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -245,7 +243,7 @@ class Draws:
             item_names=first.item_names,
             traces={k: np.concatenate([part.traces[k] for part in parts]) for k in shared},
             assumptions=tuple(dict.fromkeys(a for part in parts for a in part.assumptions)),
-            about={k: v for k, v in first.about.items() if all(_says(p, k, v) for p in parts)},
+            about={k: v for k, v in first.about.items() if all(p.about.get(k) == v for p in parts)},
         )
 
     @property
@@ -277,143 +275,3 @@ class Draws:
         arrays |= {f"trace:{name}": trace for name, trace in self.traces.items()}
         arrays |= {f"about:{name}": np.array(value) for name, value in self.about.items()}
         io.write_npz(path, arrays)
-
-
-def read_draws(
-    path: Path,
-    *,
-    orient: str = "draws",
-    header: bool | None = None,
-    index: int | str | bool | None = None,
-    key: str | None = None,
-) -> Draws:
-    """Read draws from a CSV, TSV, ``.npy`` or ``.npz`` file.
-
-    Parameters
-    ----------
-    path : path
-        Text may be compressed with gzip. Nothing is ever unpickled.
-    orient : {"draws", "items"}
-        What a row of the file is.
-    header : bool, optional
-        Whether the first row holds names. Found out if None.
-    index : int, str or False, optional
-        The column that holds row names, by position or by name; False if there is none. If None,
-        the first column is taken as one only when its header cell is empty, or not a number while
-        all others are.
-    key : str, optional
-        Which array of an ``.npz`` holds the labels; ``labels``, or the only 2-D array, if None.
-
-    Returns
-    -------
-    Draws
-        Its ``assumptions`` say in words what was found out rather than told.
-    """
-    table = io.read_table(path, orient=orient, header=header, index=index, key=key)
-    return Draws(
-        table.labels,
-        weights=table.weights,
-        chains=table.chains,
-        item_names=table.item_names,
-        traces=table.traces,
-        assumptions=table.assumptions,
-        about=table.about,
-    )
-
-
-def as_draws(data: Any) -> Draws:
-    """Return ``data`` as draws: a Draws, a path, a DataFrame, an array or nested lists."""
-    if isinstance(data, Draws):
-        return data
-    if isinstance(data, str | PathLike):
-        return read_draws(data)
-    return Draws(data)
-
-
-def representative(draws: Draws, most: int) -> Draws:
-    """Return at most ``most`` draws that stand for all, equally weighted; the same every time.
-
-    Draws are put in order of their chains and their weight is cut into ``most`` equal shares; one
-    draw is taken from each, so that a chain, or a heavy draw, has as many as its weight asks for
-    to within two, and a draw of weight zero none. Where in a share is a multiple of the golden
-    ratio, so that chains which take turns without being told apart are all met. So few draws that
-    there is nothing to leave out come back as they are, weights and all.
-
-    Examples
-    --------
-    >>> draws = Draws([[0, 0], [0, 1], [0, 1]], weights=[6, 2, 0])
-    >>> representative(draws, 4) is draws
-    True
-    >>> representative(draws, 2).labels.tolist()
-    [[0, 0], [0, 0]]
-    """
-    validate.integer("most", most, least=1)
-    if draws.n_draws <= most:
-        return draws
-    order = np.argsort(draws._chain_numbers, kind="stable")
-    ends = np.cumsum(draws.probabilities[order])
-    share = np.arange(most)
-    points = (share + (0.5 + share * _GOLDEN) % 1.0) / most
-    last = int(np.flatnonzero(draws.probabilities[order])[-1])
-    chosen = np.minimum(np.searchsorted(ends / ends[-1], points, side="right"), last)
-    return replace(draws.take(order[chosen]), weights=None)
-
-
-def _column_names(data: Any) -> tuple[str, ...] | None:
-    """The columns of a DataFrame, unless they only count."""
-    if not hasattr(data, "columns"):
-        return None
-    names = tuple(str(name) for name in data.columns)
-    return None if names == tuple(map(str, range(len(names)))) else names
-
-
-def _shape_hint(ndim: int) -> str:
-    if ndim == 1:
-        return " For a single draw pass [labels]."
-    if ndim == 3:
-        return (
-            " For labels (chains, draws, items) pass labels.reshape(-1, n_items) and chains=; for "
-            "probabilities (draws, items, clusters) see Similarity.from_responsibilities."
-        )
-    return ""
-
-
-def _chain_numbers(value: Any, n_draws: int) -> NDArray[np.int64]:
-    chains = validate.whole_numbers("chains", value)
-    if chains.shape != (n_draws,):
-        raise InvalidValueError(
-            f"`chains` must be one number for each of the {n_draws} draws; got shape "
-            f"{chains.shape}."
-        )
-    return np.unique(chains, return_inverse=True)[1].astype(np.int64)
-
-
-def _trace(name: str, value: Any, n_draws: int) -> NDArray[np.float64]:
-    try:
-        trace = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidTypeError(f"`traces[{name!r}]` must be numbers; got {value!r}.") from None
-    if trace.shape != (n_draws,):
-        raise InvalidValueError(
-            f"`traces[{name!r}]` must be one number for each of the {n_draws} draws; got shape "
-            f"{trace.shape}."
-        )
-    trace.setflags(write=False)
-    return trace
-
-
-def _about(value: Any) -> dict[str, str | float]:
-    good = isinstance(value, Mapping) and all(isinstance(v, str | float) for v in value.values())
-    if not good:
-        raise InvalidTypeError(f"`about` must map names to strings and floats; got {value!r}.")
-    return {str(name): said for name, said in value.items()}
-
-
-def _says(draws: Draws, name: str, value: str | float) -> bool:
-    return draws.about.get(name) == value
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is None or b is None:
-        return a is b
-    return np.array_equal(a, b, equal_nan=True)
