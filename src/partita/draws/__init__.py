@@ -1,10 +1,12 @@
 """Posterior draws of a partition: the noun, the ways to read it, and a few that stand for many.
 
-Imports ``errors``, ``validate``, ``typing``, ``partitions`` and ``io``.
+Labels are in memory, or in a store that is read in blocks (``_stored``). Imports ``errors``,
+``validate``, ``typing``, ``partitions``, ``kernels``, ``distributed`` and ``io``.
 """
 
 from partita.draws._draws import Draws
 from partita.draws._read import as_draws, read_draws
 from partita.draws._representative import representative
+from partita.draws._stored import StoredLabels
 
-__all__ = ["Draws", "as_draws", "read_draws", "representative"]
+__all__ = ["Draws", "StoredLabels", "as_draws", "read_draws", "representative"]

@@ -1,18 +1,21 @@
-"""Posterior draws of a partition."""
+"""Posterior draws of a partition: the value that every verb takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import io, validate
+from partita.distributed import LabelSource
 from partita.draws import _checks
+from partita.draws._distinct import distinct_draws
+from partita.draws._stored import StoredLabels
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.partitions import canonical_rows, distinct_rows
+from partita.partitions import canonical_rows, smallest_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +33,9 @@ class Draws:
         Integers of any kind (1-based, negative, with gaps, another K in each draw) or strings; of
         a DataFrame, the columns name the items.
         Kept canonical: each draw's clusters are numbered 0, 1, ... by first appearance, in the
-        smallest unsigned dtype.
+        smallest unsigned dtype. Or labels that stay where they are and are read in blocks: an
+        object with ``shape``, ``dtype`` and ``read(draws, items)``, both slices, such as
+        :func:`read_draws` gives for files larger than memory.
     weights : array-like of shape (n_draws,), optional
         Non-negative weights, such as importance weights or counts; all equal if None.
     chains : array-like of shape (n_draws,), optional
@@ -69,18 +74,7 @@ class Draws:
     def __post_init__(self) -> None:
         if self.item_names is None:
             self._set("item_names", _checks.column_names(self.labels))
-        array = validate.whole_numbers("labels", self.labels)
-        if array.ndim != 2:
-            raise InvalidValueError(
-                f"`labels` must have a row for each draw and a column for each item; got shape "
-                f"{array.shape}." + _checks.shape_hint(array.ndim)
-            )
-        if 0 in array.shape:
-            raise InvalidValueError(
-                f"`labels` must hold at least one draw of at least one item; got shape "
-                f"{array.shape}."
-            )
-        self._fix("labels", canonical_rows(array))
+        self._fix_labels()
         if self.weights is not None:
             self._fix("weights", validate.weights("weights", self.weights, self.n_draws).copy())
         if self.chains is not None:
@@ -93,6 +87,27 @@ class Draws:
         traces = {str(k): _checks.trace(str(k), v, self.n_draws) for k, v in self.traces.items()}
         self._set("traces", traces)
         self._set("about", _checks.about(self.about))
+
+    def _fix_labels(self) -> None:
+        """Make labels canonical; those in a store are so already, or become so when read."""
+        given: Any = self.labels
+        if isinstance(given, StoredLabels):
+            return
+        if isinstance(given, LabelSource):
+            self._set("labels", StoredLabels.of(given))
+            return
+        array = validate.whole_numbers("labels", given)
+        if array.ndim != 2:
+            raise InvalidValueError(
+                f"`labels` must have a row for each draw and a column for each item; got shape "
+                f"{array.shape}." + _checks.shape_hint(array.ndim)
+            )
+        if 0 in array.shape:
+            raise InvalidValueError(
+                f"`labels` must hold at least one draw of at least one item; got shape "
+                f"{array.shape}."
+            )
+        self._fix("labels", canonical_rows(array))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -119,6 +134,9 @@ class Draws:
     @cached_property
     def n_clusters(self) -> NDArray[np.int64]:
         """The number of clusters of each draw, shape (n_draws,)."""
+        labels: Any = self.labels
+        if isinstance(labels, StoredLabels):
+            return labels.n_clusters
         return np.asarray(self.labels.max(axis=1), dtype=np.int64) + 1
 
     @cached_property
@@ -163,13 +181,23 @@ class Draws:
         kept = np.atleast_1d(validate.positions("index", index, self.n_draws))
         if kept.ndim != 1 or kept.size == 0:
             raise InvalidValueError(f"`index` must select at least one draw; got {index!r}.")
-        return replace(
-            self,
-            labels=self.labels[kept],
+        return self._with(
+            labels=_rows(self.labels, kept),
             weights=None if self.weights is None else self.weights[kept],
-            chains=None if self.chains is None else self.chains[kept],
+            chains=None if self.chains is None else _checks.chain_numbers(self.chains[kept], kept.size),
             traces={k: v[kept] for k, v in self.traces.items()},
         )
+
+    def _with(self, **changes: Any) -> Draws:
+        """A copy with other values that are known to be as they must: nothing is checked."""
+        new = object.__new__(Draws)
+        for one in fields(self):
+            object.__setattr__(new, one.name, changes.get(one.name, getattr(self, one.name)))
+        for name in ("labels", "weights", "chains"):
+            value = getattr(new, name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        return new
 
     def burn(self, n_draws: int) -> Draws:
         """Drop the first ``n_draws`` draws of every chain.
@@ -201,7 +229,7 @@ class Draws:
         return self.take(self._position_in_chain % step == 0)
 
     @property
-    def _chain_numbers(self) -> IntArray:
+    def _checks.chain_numbers(self) -> IntArray:
         return np.zeros(self.n_draws, dtype=np.int64) if self.chains is None else self.chains
 
     @property
@@ -258,10 +286,10 @@ class Draws:
         """
         weights = self._weights_or_ones
         kept = np.flatnonzero(weights > 0)
-        labels = self.labels if kept.size == self.n_draws else self.labels[kept]
-        first, owner = distinct_rows(labels)
+        labels = _rows(self.labels, kept)
+        first, owner = distinct_draws(labels)
         summed = np.bincount(owner, weights[kept], first.size).astype(np.float64)
-        return replace(self, labels=labels[first], weights=summed, chains=None, traces={})
+        return self._with(labels=_rows(labels, first), weights=summed, chains=None, traces={})
 
     def save(self, path: Path) -> None:
         """Write everything to an ``.npz`` file that :func:`read_draws` reads back."""
@@ -275,3 +303,13 @@ class Draws:
         arrays |= {f"trace:{name}": trace for name, trace in self.traces.items()}
         arrays |= {f"about:{name}": np.array(value) for name, value in self.about.items()}
         io.write_npz(path, arrays)
+
+
+def _rows(labels: Any, kept: NDArray[np.intp]) -> Any:
+    """Some draws, without a copy where all are kept in their order."""
+    if np.array_equal(kept, np.arange(labels.shape[0])):
+        return labels
+    if isinstance(labels, StoredLabels):
+        return labels.take(kept)
+    taken = labels[kept]
+    return taken.astype(smallest_dtype(int(taken.max()) + 1), copy=False)

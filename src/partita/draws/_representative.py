@@ -1,8 +1,6 @@
-"""A few draws that stand for many."""
+"""A few draws that stand for all."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
@@ -38,4 +36,4 @@ def representative(draws: Draws, most: int) -> Draws:
     points = (share + (0.5 + share * _GOLDEN) % 1.0) / most
     last = int(np.flatnonzero(draws.probabilities[order])[-1])
     chosen = np.minimum(np.searchsorted(ends / ends[-1], points, side="right"), last)
-    return replace(draws.take(order[chosen]), weights=None)
+    return draws.take(order[chosen])._with(weights=None)

@@ -48,3 +48,23 @@ def hash_rows(rows, keys, out):
         for i in range(n):
             total += keys[i] * (np.uint64(rows[r, i]) + np.uint64(1))
         out[r] = total
+
+
+@jit
+def first_seen(codes, start, out):
+    """``out[r, c]`` becomes the least of itself and ``start + i`` over the items i of code c."""
+    m, n = codes.shape
+    for r in range(m):
+        for i in range(n):
+            c = codes[r, i]
+            if out[r, c] > start + i:
+                out[r, c] = start + i
+
+
+@jit
+def translate(codes, numbers, out):
+    """``out[r, i]`` becomes ``numbers[r, codes[r, i]]``."""
+    m, n = codes.shape
+    for r in range(m):
+        for i in range(n):
+            out[r, i] = numbers[r, codes[r, i]]

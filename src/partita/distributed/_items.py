@@ -1,0 +1,177 @@
+"""A pure function on every block of items of a label matrix, wherever that matrix is.
+
+``labels`` is an array (n_draws, n_items), or anything with ``shape``, ``dtype`` and
+``read(draws, items)`` that gives a part of it as an array. A block is all draws of some items.
+
+``work(block, items, *pieces, *shared)`` must be a function of a module (it may travel to another
+process) without side effects: ``block`` is a C-contiguous array (n_draws, some items), ``items``
+the slice that it is of, ``pieces`` what belongs to those items and ``shared`` what all blocks get.
+
+A source that lives elsewhere, such as a Dask array, has a method ``map_items(work, parts, *,
+convert, along, shared, keep, reads, label)`` and runs the work there; it must give what `_local`
+gives, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from partita.distributed._threads import map_blocks
+
+R = TypeVar("R")
+_BLOCK = 1 << 25  # labels in a block, at most
+_PARTS = 16  # blocks that there should be, at least, so that there is something to share out
+_LEAST = 1024  # items in a block, unless that is more than `_BLOCK` labels
+
+
+@runtime_checkable
+class LabelSource(Protocol):
+    """Labels that are read a block at a time."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_draws, n_items)."""
+
+    @property
+    def dtype(self) -> Any:
+        """Of what :meth:`read` gives."""
+
+    def read(self, draws: slice, items: slice) -> Any:
+        """Return the labels of some draws and some items as an array."""
+
+
+class Pieces(tuple[Any, ...]):
+    """What belongs to the items, cut as :func:`item_blocks` cuts them: one value a block.
+
+    On one machine they are arrays; elsewhere they may be references to where they are, which
+    only that source's ``map_items`` can follow.
+    """
+
+    __slots__ = ()
+
+
+def item_blocks(shape: tuple[int, int]) -> list[slice]:
+    """Cut the items of labels of a shape (n_draws, n_items); by the shape and nothing else.
+
+    Examples
+    --------
+    >>> [part.stop for part in item_blocks((1000, 100_000))][:3], len(item_blocks((100, 500)))
+    ([6144, 12288, 18432], 1)
+    """
+    n_draws, n_items = shape
+    size = max(_LEAST, n_items // _PARTS)
+    size = max(1, min(size, _BLOCK // n_draws))
+    if size > 256:
+        size -= size % 256
+    return [slice(i, min(i + size, n_items)) for i in range(0, n_items, size)]
+
+
+def map_items(
+    work: Callable[..., R],
+    labels: Any,
+    *,
+    along: Sequence[Any] = (),
+    shared: Sequence[Any] = (),
+    reads: bool = True,
+    n_jobs: int = 1,
+    label: str = "",
+) -> Iterator[R]:
+    """Yield ``work(block, items, *pieces, *shared)`` for every block of items, in order.
+
+    Parameters
+    ----------
+    work : callable
+        A pure function of a module.
+    labels : ndarray or LabelSource, shape (n_draws, n_items)
+    along : sequence of ndarray or Pieces
+        What belongs to the items: arrays whose first axis is theirs, of which a block gets its
+        part, or pieces, of which it gets its own.
+    shared : sequence
+        What every block gets whole.
+    reads : bool
+        Whether ``work`` looks at the labels; if not, its block is None.
+    n_jobs : int
+        Threads, where the labels are on this machine.
+    label : str
+        Of the progress bar.
+    """
+    parts = item_blocks(labels.shape)
+    elsewhere = _elsewhere(labels)
+    if elsewhere is not None:
+        found: Iterator[R] = elsewhere(
+            work, parts, convert=getattr(labels, "convert", None), along=tuple(along),
+            shared=tuple(shared), keep=False, reads=reads, label=label,
+        )  # fmt: skip
+        return found
+    return _local(work, labels, parts, along, shared, reads, n_jobs, label)
+
+
+def map_pieces(
+    work: Callable[..., tuple[Any, R]],
+    labels: Any,
+    *,
+    along: Sequence[Any] = (),
+    shared: Sequence[Any] = (),
+    reads: bool = True,
+    n_jobs: int = 1,
+    label: str = "",
+) -> tuple[Pieces, list[R]]:
+    """Do as :func:`map_items` for work that returns (kept, sent).
+
+    What is kept stays with its block and comes back as :class:`Pieces`; what is sent is brought
+    here, in order.
+    """
+    parts = item_blocks(labels.shape)
+    elsewhere = _elsewhere(labels)
+    if elsewhere is not None:
+        kept, sent = elsewhere(
+            work, parts, convert=getattr(labels, "convert", None), along=tuple(along),
+            shared=tuple(shared), keep=True, reads=reads, label=label,
+        )  # fmt: skip
+        return kept, sent
+    done = list(_local(work, labels, parts, along, shared, reads, n_jobs, label))
+    return Pieces(one[0] for one in done), [one[1] for one in done]
+
+
+def ordered_sum(parts: Iterable[Any]) -> Any:
+    """Add up arrays, or tuples of arrays, one after another."""
+    total: Any = None
+    for part in parts:
+        if total is None:
+            total = tuple(np.array(x) for x in part) if isinstance(part, tuple) else np.array(part)
+        elif isinstance(part, tuple):
+            for a, b in zip(total, part, strict=True):
+                a += b
+        else:
+            total += part
+    return total
+
+
+def _elsewhere(labels: Any) -> Callable[..., Any] | None:
+    found: Callable[..., Any] | None = getattr(getattr(labels, "source", labels), "map_items", None)
+    return found
+
+
+def _local(
+    work: Callable[..., R], labels: Any, parts: Sequence[slice], along: Sequence[Any],
+    shared: Sequence[Any], reads: bool, n_jobs: int, label: str,
+) -> Iterator[R]:  # fmt: skip
+    def one(number: int) -> R:
+        items = parts[number]
+        block = _read(labels, items) if reads else None
+        return work(block, items, *(_piece(x, number, items) for x in along), *shared)
+
+    return map_blocks(one, range(len(parts)), n_jobs=n_jobs, label=label)
+
+
+def _read(labels: Any, items: slice) -> Any:
+    if isinstance(labels, np.ndarray):
+        return np.ascontiguousarray(labels[:, items])
+    return np.ascontiguousarray(labels.read(slice(0, labels.shape[0]), items))
+
+
+def _piece(x: Any, number: int, items: slice) -> Any:
+    return x[number] if isinstance(x, Pieces) else x[items]

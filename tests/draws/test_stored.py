@@ -1,0 +1,113 @@
+"""Labels in a store are what the same labels in memory are."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import partita as pt
+from partita.distributed import Pieces, _items, item_blocks, map_items, map_pieces, ordered_sum
+from partita.draws import StoredLabels
+from partita.draws._stored import pick_items
+
+
+class Held:
+    """A store whose blocks are parts of an array, and that remembers what was read."""
+
+    def __init__(self, array):
+        self.array = np.asarray(array)
+        self.shape, self.dtype = self.array.shape, self.array.dtype
+        self.reads = []
+
+    def read(self, draws, items):
+        self.reads.append((draws, items))
+        return self.array[draws, items]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of few items, so that small labels have several."""
+    monkeypatch.setattr(_items, "_LEAST", 3)
+
+
+matrices = hnp.arrays(
+    st.sampled_from([np.int64, np.uint8, np.int8]),
+    hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40),
+    elements=st.integers(0, 9),
+)
+
+
+@given(labels=matrices, low=st.integers(-5, 5))
+def test_labels_are_numbered_as_in_memory(small_blocks, labels, low):
+    shifted = labels.astype(np.int64) + low
+    there, here = pt.Draws(Held(shifted)), pt.Draws(shifted)
+    assert isinstance(there.labels, StoredLabels)
+    np.testing.assert_array_equal(np.asarray(there.labels), here.labels)
+    assert there.labels.dtype == here.labels.dtype
+    np.testing.assert_array_equal(there.n_clusters, here.n_clusters)
+    assert there == here
+
+
+@given(labels=matrices, data=st.data())
+def test_draws_are_taken_as_in_memory(small_blocks, labels, data):
+    there, here = pt.Draws(Held(labels)), pt.Draws(labels)
+    m, n = labels.shape
+    rows = data.draw(st.lists(st.integers(0, m - 1), min_size=1, max_size=6))
+    columns = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6)))
+    assert there.take(rows) == here.take(rows)
+    assert there.take(rows).thin(2) == here.take(rows).thin(2)
+    np.testing.assert_array_equal(there.labels[rows], here.labels[rows])
+    np.testing.assert_array_equal(there.labels[rows[0]], here.labels[rows[0]])
+    np.testing.assert_array_equal(there.labels[:, n - 1], here.labels[:, n - 1])
+    np.testing.assert_array_equal(pick_items(there.labels, columns), here.labels[:, columns])
+    once, same = there.unique(), here.unique()
+    np.testing.assert_array_equal(np.asarray(once.labels), same.labels)
+    np.testing.assert_array_equal(once.weights, same.weights)
+
+
+def test_opening_reads_blocks_and_never_the_whole(small_blocks):
+    store = Held(np.tile(np.arange(50) % 7, (4, 1)))
+    draws = pt.Draws(store)
+    assert len(store.reads) > 10
+    assert all(items.stop - items.start < 50 for _, items in store.reads)
+    store.reads.clear()
+    assert draws.burn(1).n_draws == 3
+    assert store.reads == []
+
+
+def test_labels_that_no_table_holds_are_refused():
+    with pytest.raises(pt.errors.InvalidValueError, match="within a range of"):
+        pt.Draws(Held([[0, 1 << 30]]))
+    with pytest.raises(pt.errors.InvalidTypeError, match="must be integers"):
+        pt.Draws(Held([[0.0, 1.0]]))
+
+
+def test_blocks_depend_on_the_shape_alone_and_cover_the_items():
+    for shape in ((1, 1), (7, 1023), (1000, 10**6), (10**5, 10**4), (200, 2 * 10**6)):
+        parts = item_blocks(shape)
+        assert parts[0].start == 0
+        assert parts[-1].stop == shape[1]
+        assert all(a.stop == b.start for a, b in itertools.pairwise(parts))
+        assert max(p.stop - p.start for p in parts) * shape[0] <= max(1 << 25, shape[0])
+
+
+def tally(block, items, weights, offset):
+    return (block.sum(axis=0) * weights + offset, np.array([block.sum() * weights.sum()]))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_pieces_stay_with_their_blocks_and_come_in_order(small_blocks, n_jobs):
+    labels = np.arange(80, dtype=np.uint8).reshape(2, 40) % 5
+    weights = np.linspace(0, 1, 40)
+    kept, sent = map_pieces(tally, labels, along=(weights,), shared=(0.5,), n_jobs=n_jobs)
+    assert isinstance(kept, Pieces)
+    np.testing.assert_array_equal(np.concatenate(kept), labels.sum(axis=0) * weights + 0.5)
+    again, _ = map_pieces(tally, labels, along=(kept,), shared=(0.0,), n_jobs=n_jobs)
+    np.testing.assert_array_equal(np.concatenate(again), labels.sum(axis=0) * np.concatenate(kept))
+    alone = ordered_sum(s for _, s in map_items(tally, labels, along=(weights,), shared=(0.5,)))
+    np.testing.assert_array_equal(ordered_sum(sent), alone)
