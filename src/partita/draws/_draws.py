@@ -184,7 +184,7 @@ class Draws:
         return self._with(
             labels=_rows(self.labels, kept),
             weights=None if self.weights is None else self.weights[kept],
-            chains=None if self.chains is None else _checks.chain_numbers(self.chains[kept], kept.size),
+            chains=None if self.chains is None else self.chains[kept],
             traces={k: v[kept] for k, v in self.traces.items()},
         )
 
@@ -193,6 +193,8 @@ class Draws:
         new = object.__new__(Draws)
         for one in fields(self):
             object.__setattr__(new, one.name, changes.get(one.name, getattr(self, one.name)))
+        if new.chains is not None:
+            new._set("chains", _checks.chain_numbers(new.chains, new.n_draws))
         for name in ("labels", "weights", "chains"):
             value = getattr(new, name)
             if isinstance(value, np.ndarray):
@@ -229,7 +231,7 @@ class Draws:
         return self.take(self._position_in_chain % step == 0)
 
     @property
-    def _checks.chain_numbers(self) -> IntArray:
+    def _chain_numbers(self) -> IntArray:
         return np.zeros(self.n_draws, dtype=np.int64) if self.chains is None else self.chains
 
     @property
