@@ -14,7 +14,7 @@ from typing import BinaryIO, Literal, TypeAlias, cast
 from partita.errors import FileError, InvalidTypeError, PartitaError
 from partita.typing import Path
 
-Format: TypeAlias = Literal["npy", "npz", "gzip", "text"]
+Format: TypeAlias = Literal["npy", "npz", "gzip", "text", "parquet"]
 
 FORMATS = "CSV, TSV or other delimited text in UTF-8 (gzip too), .npy and .npz"
 NPY_MAGIC = b"\x93NUMPY"
@@ -23,6 +23,7 @@ _MAGIC: dict[bytes, Format] = {
     b"PK\x03\x04": "npz",
     b"PK\x05\x06": "npz",
     b"\x1f\x8b": "gzip",
+    b"PAR1": "parquet",
 }
 _CORRUPT = (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError)
 
@@ -40,9 +41,15 @@ def path_text(path: Path) -> str:
 @contextmanager
 def opened(path: str) -> Iterator[BinaryIO]:
     """Open ``path`` for reading; whatever fails inside is an error of partita's, in one line."""
+    with reading(path), open(path, "rb") as file:
+        yield file
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Whatever fails inside is an error of partita's about ``path``, in one line."""
     try:
-        with open(path, "rb") as file:
-            yield file
+        yield
     except PartitaError:
         raise
     except UnicodeDecodeError as error:
@@ -72,7 +79,7 @@ def format_of(file: BinaryIO, path: str) -> Format:
     if not head:
         raise FileError(f"{path!r} is empty.")
     suffix = os.path.splitext(path)[1].lower()
-    if suffix in (".npy", ".npz", ".gz"):
+    if suffix in (".npy", ".npz", ".gz", ".parquet", ".pq"):
         raise FileError(f"{path!r} does not begin like a {suffix} file; it is something else.")
     return "text"
 

@@ -1,0 +1,92 @@
+"""Parquet, inside the sandbox: the schema, and any rows of any columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from partita.errors import FileError
+
+
+class ParquetReader:
+    """One open Parquet file."""
+
+    def __init__(self, path: str) -> None:
+        import pyarrow.parquet as pq
+
+        self._path = path
+        self._file: Any = pq.ParquetFile(path, memory_map=False, buffer_size=1 << 16)
+
+    def describe(self) -> dict[str, Any]:
+        """Rows, row groups, and the name, kind and width of every column."""
+        schema = self._file.schema_arrow
+        meta = self._file.metadata
+        groups = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
+        columns = [(field.name, *_kind(field.type)) for field in schema]
+        return {"n_rows": meta.num_rows, "groups": groups, "columns": columns}
+
+    def read(self, request: Mapping[str, Any]) -> NDArray[Any]:
+        """Rows ``start`` to ``stop`` of the columns at ``positions``, (rows, columns)."""
+        start, stop = int(request["start"]), int(request["stop"])
+        names = [self._file.schema_arrow.field(int(i)).name for i in request["positions"]]
+        parts: list[NDArray[Any]] = []
+        first = 0
+        for group in range(self._file.metadata.num_row_groups):
+            n_rows = self._file.metadata.row_group(group).num_rows
+            low, high = max(start, first), min(stop, first + n_rows)
+            if low < high:
+                table = self._file.read_row_group(group, columns=names, use_threads=False)
+                table = table.slice(low - first, high - low)
+                parts.append(self._array(table, names, bool(request.get("as_list"))))
+            first += n_rows
+        if not parts:
+            raise FileError(f"{self._path!r} is corrupt: it has no such rows.")
+        return np.concatenate(parts)
+
+    def _array(self, table: Any, names: list[str], as_list: bool) -> NDArray[Any]:
+        if as_list:
+            column = table.column(names[0]).combine_chunks()
+            if column.null_count or column.values.null_count:
+                raise FileError(f"{self._path!r} must have no missing labels.")
+            flat = column.flatten().to_numpy(zero_copy_only=False)
+            if not len(table) or flat.size % len(table):
+                raise FileError(f"{self._path!r} must have a label for every item in every draw.")
+            widths = np.asarray(column.value_lengths().to_numpy(zero_copy_only=False))
+            if (widths != widths[0]).any():
+                raise FileError(f"{self._path!r} must have a label for every item in every draw.")
+            return np.asarray(flat.reshape(len(table), -1))
+        columns = []
+        for name in names:
+            column = table.column(name)
+            if column.null_count:
+                raise FileError(f"column {name!r} of {self._path!r} must have no missing values.")
+            columns.append(_plain(column))
+        return np.stack(columns, axis=1)
+
+
+def _kind(kind: Any) -> tuple[str, int]:
+    """The NumPy kind and bytes of an Arrow type; a list of numbers is "list" of its values."""
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return ("list", _kind(kind.value_type)[1])
+    if types.is_boolean(kind):
+        return ("b", 1)
+    if types.is_integer(kind) or types.is_floating(kind):
+        return (np.dtype(kind.to_pandas_dtype()).kind, kind.bit_width // 8)
+    if types.is_string(kind) or types.is_large_string(kind):
+        return ("U", 4)
+    return ("other", 0)
+
+
+def _plain(column: Any) -> NDArray[Any]:
+    """A column as numbers or fixed-width text; never as Python objects."""
+    array = column.to_numpy()
+    if array.dtype.kind in "OU":
+        array = np.array([str(value) for value in array.tolist()], dtype=np.str_)
+    return np.asarray(array)

@@ -1,0 +1,95 @@
+"""Zarr arrays on disk, read without the zarr library, which would decode what it is told to.
+
+Only plain numbers are read, only codecs that can be held to a size are undone, and a group may
+hold other things as long as nobody asks for them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita.errors import FileError
+from partita.io._source import corrupt
+from partita.io._zarr_codecs import decoder
+from partita.io._zarr_meta import ZarrMeta, read_regular
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class ZarrArray:
+    """One array of numbers, of which any box can be read."""
+
+    meta: ZarrMeta
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.meta.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype, in the byte order of this machine."""
+        return self.meta.dtype.newbyteorder("=")
+
+    @property
+    def stored_bytes(self) -> int:
+        """The bytes that its folder holds."""
+        total = 0
+        for folder, _, files in os.walk(self.meta.folder):
+            total += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
+        return total
+
+    def read(self, box: tuple[tuple[int, int], ...]) -> NDArray[Any]:
+        """Return the part from start to stop along every axis; the sizes were checked before."""
+        out = np.empty([stop - start for start, stop in box], self.dtype)
+        spans = [
+            range(start // size, -(-stop // size)) if stop > start else range(0)
+            for (start, stop), size in zip(box, self.meta.chunk, strict=True)
+        ]
+        for index in product(*spans):
+            self._copy(index, box, out)
+        return out
+
+    def _copy(
+        self, index: tuple[int, ...], box: tuple[tuple[int, int], ...], out: NDArray[Any]
+    ) -> None:
+        into, take = [], []
+        for i, size, (start, stop) in zip(index, self.meta.chunk, box, strict=True):
+            low, high = max(start, i * size), min(stop, (i + 1) * size)
+            into.append(slice(low - start, high - start))
+            take.append(slice(low - i * size, high - i * size))
+        chunk = self._chunk(index)
+        out[tuple(into)] = self.meta.fill if chunk is None else chunk[tuple(take)]
+
+    def _chunk(self, index: tuple[int, ...]) -> NDArray[Any] | None:
+        meta = self.meta
+        path = meta.chunk_path(index)
+        raw = read_regular(path, 2 * meta.chunk_bytes + 4096)
+        if raw is None:
+            return None
+        what = repr(path)
+        for name in meta.codecs:
+            try:
+                raw = decoder(name, what)(raw, meta.chunk_bytes, what)
+            except FileError:
+                raise
+            except Exception as error:  # codecs raise RuntimeError, zlib.error, OSError and more
+                raise corrupt(path, error) from None
+        if len(raw) != meta.chunk_bytes:
+            raise FileError(
+                f"{what} is truncated or corrupt: it has {len(raw)} bytes where "
+                f"{meta.chunk_bytes} should be."
+            )
+        if meta.dtype.kind == "b":
+            flat: NDArray[Any] = np.frombuffer(raw, np.uint8) != 0
+        else:
+            flat = np.frombuffer(raw, meta.dtype)
+        stored = flat.reshape([meta.chunk[axis] for axis in meta.axes])
+        return stored.transpose(np.argsort(meta.axes))

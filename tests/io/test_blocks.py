@@ -1,0 +1,239 @@
+"""Labels read in blocks from ``.npy``, Zarr and Parquet: the same as the whole, or an error."""
+
+import json
+import os
+
+import numcodecs
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
+
+from partita.errors import FileError, InvalidValueError, OutOfMemoryError
+from partita.io import open_npy, open_parquet, open_zarr
+
+LABELS = np.random.default_rng(0).integers(0, 9, (37, 23)).astype(np.int32)
+PART = slice(5, 29), slice(4, 21)
+
+
+def same(blocks, labels=LABELS):
+    whole = blocks.read(slice(None), slice(None))
+    assert whole.dtype == blocks.dtype
+    assert blocks.shape == labels.shape
+    assert (whole == labels).all()
+    assert (blocks.read(*PART) == labels[PART]).all()
+    assert blocks.read(slice(3, 3), slice(None)).shape == (0, labels.shape[1])
+    with pytest.raises(InvalidValueError, match="without a step"):
+        blocks.read(slice(0, 9, 2), slice(None))
+
+
+def write_zarr(path, labels=LABELS, chunks=(10, 7), **settings):
+    array = zarr.create_array(
+        str(path), shape=labels.shape, dtype=labels.dtype, chunks=chunks, **settings
+    )
+    array[:] = labels
+    return path
+
+
+class TestNpy:
+    @pytest.mark.parametrize("dtype", ["<i4", ">i4", "u1", "i8"])
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_any_integers(self, tmp_path, dtype, order):
+        np.save(tmp_path / "a.npy", np.asarray(LABELS.astype(dtype), order=order))
+        same(open_npy(tmp_path / "a.npy"))
+        blocks = open_npy(tmp_path / "a.npy", orient="items")
+        assert (blocks.read(slice(None), slice(None)) == LABELS.T).all()
+
+    def test_chains(self, tmp_path):
+        np.save(tmp_path / "a.npy", LABELS[:36].reshape(4, 9, 23))
+        blocks = open_npy(tmp_path / "a.npy")
+        same(blocks, LABELS[:36])
+        assert blocks.chains.tolist() == np.repeat(range(4), 9).tolist()
+
+    def test_truncated(self, tmp_path):
+        np.save(tmp_path / "a.npy", LABELS)
+        raw = (tmp_path / "a.npy").read_bytes()
+        (tmp_path / "a.npy").write_bytes(raw[:-1])
+        with pytest.raises(FileError, match="truncated"):
+            open_npy(tmp_path / "a.npy")
+
+    def test_only_whole_numbers(self, tmp_path):
+        np.save(tmp_path / "a.npy", LABELS / 2)
+        with pytest.raises(FileError, match="whole numbers"):
+            open_npy(tmp_path / "a.npy")
+        np.save(tmp_path / "a.npy", np.array([[{}]]), allow_pickle=True)
+        with pytest.raises(FileError, match="whole numbers"):
+            open_npy(tmp_path / "a.npy")
+
+
+class TestZarr:
+    @pytest.mark.parametrize(
+        ("version", "codecs"),
+        [
+            *[(2, c) for c in (None, numcodecs.Zstd(), numcodecs.Blosc(shuffle=2))],
+            *[(2, c) for c in (numcodecs.GZip(), numcodecs.Zlib(), numcodecs.BZ2())],
+            (2, numcodecs.LZ4()),
+            *[(3, c) for c in (None, ZstdCodec(), BloscCodec(), GzipCodec())],
+            (3, [ZstdCodec(), Crc32cCodec()]),
+        ],
+        ids=str,
+    )
+    @pytest.mark.parametrize("dtype", ["<i4", ">i8", "u1"])
+    def test_as_the_zarr_library_writes_it(self, tmp_path, version, codecs, dtype):
+        labels = LABELS.astype(dtype)
+        same(open_zarr(write_zarr(tmp_path / "a", labels, zarr_format=version, compressors=codecs)))
+
+    def test_fortran_order(self, tmp_path):
+        same(open_zarr(write_zarr(tmp_path / "a", zarr_format=2, order="F")))
+
+    def test_missing_chunks_are_the_fill_value(self, tmp_path):
+        array = zarr.create_array(
+            str(tmp_path / "a"), shape=(9, 9), chunks=(4, 4), dtype="i4", fill_value=3
+        )
+        array[:4, :4] = 1
+        blocks = open_zarr(tmp_path / "a")
+        assert (blocks.read(slice(None), slice(None)) == array[:]).all()
+
+    def test_chains_and_any_order_of_dimensions(self, tmp_path):
+        labels = LABELS[:36].reshape(4, 9, 23)
+        array = zarr.create_array(
+            str(tmp_path / "a"),
+            shape=(4, 23, 9),
+            chunks=(1, 6, 4),
+            dtype="i4",
+            dimension_names=("chain", "item", "draw"),
+        )
+        array[:] = labels.transpose(0, 2, 1)
+        blocks = open_zarr(tmp_path / "a")
+        same(blocks, LABELS[:36])
+        assert blocks.chains.tolist() == np.repeat(range(4), 9).tolist()
+
+    def test_a_group_and_its_key(self, tmp_path):
+        group = zarr.create_group(str(tmp_path / "a"))
+        for name in ("x", "y"):
+            array = group.create_array(name, shape=LABELS.shape, dtype="i4")
+            array[:] = LABELS
+        with pytest.raises(FileError, match="several variables"):
+            open_zarr(tmp_path / "a")
+        same(open_zarr(tmp_path / "a", key="y"))
+        with pytest.raises(InvalidValueError, match="`key` must name"):
+            open_zarr(tmp_path / "a", key="w")
+
+    @pytest.mark.parametrize("codec", ["pickle", "vlen-array", "sharding", "quantize"])
+    @pytest.mark.parametrize("place", ["filters", "compressor"])
+    def test_codecs_that_are_not_read(self, tmp_path, codec, place):
+        path = write_zarr(tmp_path / "a", zarr_format=2, compressors=None)
+        meta = json.loads((path / ".zarray").read_text())
+        meta[place] = [{"id": codec}] if place == "filters" else {"id": codec}
+        (path / ".zarray").write_text(json.dumps(meta))
+        with pytest.raises(FileError, match="codec"):
+            open_zarr(path)
+
+    def test_objects_are_not_read(self, tmp_path):
+        path = write_zarr(tmp_path / "a", zarr_format=2, compressors=None)
+        meta = json.loads((path / ".zarray").read_text())
+        (path / ".zarray").write_text(json.dumps({**meta, "dtype": "|O"}))
+        with pytest.raises(FileError, match="not numbers"):
+            open_zarr(path)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"shape": [37, -1]},
+            {"shape": [2**60, 23]},
+            {"shape": "x"},
+            {"chunks": [0, 7]},
+            {"chunks": [2**30, 2**10]},
+            {"chunks": [10]},
+            {"dtype": 7},
+            {"dtype": "<M8"},
+            {"fill_value": "x"},
+            {"dimension_separator": ".."},
+            {"compressor": 3},
+        ],
+    )
+    def test_metadata_that_lie(self, tmp_path, change):
+        path = write_zarr(tmp_path / "a", zarr_format=2, compressors=None)
+        meta = json.loads((path / ".zarray").read_text())
+        (path / ".zarray").write_text(json.dumps({**meta, **change}))
+        with pytest.raises(FileError):
+            open_zarr(path)
+
+    @pytest.mark.parametrize("codec", ["zstd", "blosc", "gzip", "zlib", "bz2", "lz4"])
+    def test_chunks_that_lie(self, tmp_path, codec):
+        made = {
+            "zstd": numcodecs.Zstd(),
+            "blosc": numcodecs.Blosc(),
+            "gzip": numcodecs.GZip(),
+            "zlib": numcodecs.Zlib(),
+            "bz2": numcodecs.BZ2(),
+            "lz4": numcodecs.LZ4(),
+        }[codec]
+        path = write_zarr(tmp_path / "a", zarr_format=2, compressors=made)
+        bomb = made.encode(np.zeros(50_000_000, np.uint8))
+        for content in (bytes(bomb), bytes(bomb)[:40], b"", b"x" * 40):
+            (path / "1.1").write_bytes(content)
+            with pytest.raises(FileError, match="corrupt"):
+                open_zarr(path).read(*PART)
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+    def test_a_pipe_in_place_of_a_chunk(self, tmp_path):
+        path = write_zarr(tmp_path / "a", zarr_format=2)
+        (path / "1.1").unlink()
+        os.mkfifo(path / "1.1")
+        with pytest.raises(FileError, match="plain file"):
+            open_zarr(path).read(*PART)
+
+    def test_a_folder_of_something_else(self, tmp_path):
+        with pytest.raises(FileError, match="no Zarr"):
+            open_zarr(tmp_path)
+
+
+class TestParquet:
+    def frame(self, names="i{}"):
+        return pd.DataFrame(LABELS, columns=[names.format(i) for i in range(23)])
+
+    def test_row_groups_and_bookkeeping(self, tmp_path):
+        frame = self.frame("z[{}]").assign(**{".chain": [1] * 20 + [2] * 17, "lp__": 0.5})
+        frame.to_parquet(tmp_path / "a.parquet", row_group_size=8)
+        blocks = open_parquet(tmp_path / "a.parquet")
+        same(blocks)
+        assert blocks.chains.tolist() == [0] * 20 + [1] * 17
+        assert blocks.chunks == (8, 1)
+        blocks.close()
+
+    def test_items_in_rows(self, tmp_path):
+        self.frame().to_parquet(tmp_path / "a.parquet")
+        blocks = open_parquet(tmp_path / "a.parquet", orient="items")
+        assert (blocks.read(slice(2, 9), slice(None)) == LABELS.T[2:9]).all()
+        blocks.close()
+
+    def test_missing_labels(self, tmp_path):
+        self.frame().astype("Int32").where(LABELS > 0).to_parquet(tmp_path / "a.parquet")
+        blocks = open_parquet(tmp_path / "a.parquet")
+        with pytest.raises(FileError, match="missing"):
+            blocks.read(slice(None), slice(None))
+        blocks.close()
+
+    def test_damaged(self, tmp_path):
+        self.frame().to_parquet(tmp_path / "a.parquet")
+        raw = (tmp_path / "a.parquet").read_bytes()
+        (tmp_path / "a.parquet").write_bytes(raw[:-20] + bytes(20))
+        with pytest.raises(FileError, match="corrupt"):
+            open_parquet(tmp_path / "a.parquet")
+
+    def test_a_claim_beyond_the_file(self, tmp_path):
+        # A constant column of 200 million rows shrinks to a few kilobytes.
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        column = pa.array(np.zeros(1_000_000, np.int8))
+        with pq.ParquetWriter(tmp_path / "a.parquet", pa.schema([("i", pa.int8())])) as writer:
+            for _ in range(50):
+                writer.write_table(pa.table({"i": column}))
+        blocks = open_parquet(tmp_path / "a.parquet")
+        with pytest.raises((FileError, OutOfMemoryError), match="claims"):
+            blocks.read(slice(None), slice(None))
+        assert blocks.read(slice(10), slice(None)).tolist() == [[0]] * 10
+        blocks.close()
