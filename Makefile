@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow lint format bench docs clean
 
 .venv/.demo: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "partita needs Python 3.11 or later; say which: make PYTHON=python3.12")'
@@ -13,6 +13,10 @@ BIN := .venv/bin
 
 .venv/.develop: .venv/.demo
 	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	@touch $@
+
+.venv/.docs: .venv/.develop
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
 
 demo: .venv/.demo  ## the main job, end to end, on data that come with the package
@@ -34,6 +38,12 @@ format: .venv/.develop
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: .venv/.docs  ## the site in docs/_build/html, every page of it read by a program and in a browser
+	rm -rf docs/_build docs/api docs/gallery
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	PARTITA_SITE=docs/_build/html $(BIN)/python -m pytest tests/documentation/test_site.py
+	@echo "The site, to open in a browser: docs/_build/html/index.html"
+
 bench: .venv/.develop  ## ratios against rivals, in one run
 	$(BIN)/python benchmarks/similarity.py
 	$(BIN)/python benchmarks/credible_ball.py
@@ -44,5 +54,5 @@ bench: .venv/.develop  ## ratios against rivals, in one run
 	$(BIN)/python benchmarks/nmf.py sklearn --ranks 3 12
 
 clean:
-	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv out docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

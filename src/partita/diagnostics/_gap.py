@@ -27,7 +27,7 @@ class Gap:
     Parameters
     ----------
     difference : float
-        The largest |π̂_a - π̂_b| over pairs of items and of chains; of one chain, its halves.
+        The largest ``|π̂_a - π̂_b|`` over pairs of items and of chains; of one chain, its halves.
     items : tuple of int
         The pair.
     between : tuple of str

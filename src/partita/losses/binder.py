@@ -18,7 +18,7 @@ class Binder(RatioLoss):
               - 2 \sum_{rs} n_{rs}^2 \Big]
 
     It is linear in the pairs, so the expected loss on draws and on their similarity are equal.
-    The paper's scale, Σ_{i<j} |π̂_ij - x_ij| (eq. 11), is n²/2 times ``Binder(1)``.
+    The paper's scale, ``Σ_{i<j} |π̂_ij - x_ij|`` (eq. 11), is n²/2 times ``Binder(1)``.
 
     Parameters
     ----------

@@ -114,8 +114,8 @@ def predictive_density(
     points : array-like of shape (n_points, p), or (n_points,) if p = 1
         Where.
     prior, df, covariance, partition : optional
-        As given to :func:`sample_mixture`; if None, what the draws say in ``about``, else its
-        defaults. A prior that was an object must be given. One that contradicts the draws gives
+        As given to :func:`partita.sample_mixture`; if None, what the draws say in ``about``, else
+        its defaults. A prior that was an object must be given. One that contradicts the draws gives
         a warning.
     concentration : float, optional
         If None, the draws' ``concentration`` trace.
@@ -150,10 +150,10 @@ def join_probabilities(
     """P(a new item joins cluster k of an estimate), (n_points, K + 1).
 
     In a draw the new item joins one of its clusters S, or none; it is then said to join cluster k
-    of the estimate with probability |S & E_k| / |S|, the chance that a companion picked at random
-    from S belongs to E_k. Averaged over draws. The last column is the probability of a cluster of
-    its own. Rows sum to 1. Arguments as for :func:`predictive_density`; ``labels`` is the
-    estimate, a label for every row of X, the columns in their order.
+    of the estimate with probability ``|S & E_k| / |S|``, the chance that a companion picked at
+    random from S belongs to E_k. Averaged over draws. The last column is the probability of a
+    cluster of its own. Rows sum to 1. Arguments as for :func:`predictive_density`; ``labels`` is
+    the estimate, a label for every row of X, the columns in their order.
     """
     told = {"prior": prior, "df": df, "covariance": covariance, "partition": partition}
     model, resolved, draws = _model(draws, X, told, concentration)

@@ -51,7 +51,7 @@ def sample_mixture(
     """Sample the partition of the rows of X under a mixture of Gaussians.
 
     y_i | c_i = k ~ N(mu_k, T_k^-1); the partition has a Dirichlet-process prior (or Pitman-Yor,
-    or that of a mixture of finite mixtures), mu_k and T_k one of :mod:`partita.mixture.priors`.
+    or that of a mixture of finite mixtures), mu_k and T_k the prior that ``prior`` names.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _DENSE_RANGE = 1 << 20  # label ranges up to this are renumbered through a table
 
 
 def smallest_dtype(n_values: int) -> type[np.unsignedinteger[Any]]:
-    """Return the smallest unsigned dtype that holds ``0 .. n_values - 1``."""
+    """Return the smallest unsigned dtype that holds ``n_values`` numbers from 0 on."""
     if n_values <= 1 << 8:
         return np.uint8
     return np.uint16 if n_values <= 1 << 16 else np.uint32

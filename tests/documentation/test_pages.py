@@ -1,0 +1,75 @@
+"""Links between pages, and lists that must stay complete."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+import pytest
+
+import partita as pt
+from documentation.pages import ROOT, anchors, blocks, links, pages
+from partita import cli
+
+DOCS = ROOT / "docs"
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    """As GitHub follows them: files of this repository, and headings in them."""
+    for link in links(path):
+        if re.match(r"https?:|mailto:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists(), f"{path.name}: {link}"
+        assert target.is_relative_to(ROOT), f"{path.name}: {link} leaves the repository"
+        if anchor:
+            assert anchor in anchors(target), f"{path.name}: {link}"
+
+
+def test_every_page_is_in_the_table_of_contents():
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    listed = {
+        line.strip() for block in blocks(DOCS / "index.md") for line in block.text.split("\n")
+    }
+    for page in DOCS.glob("*.md"):
+        assert page.stem in listed or page.stem == "index", f"docs/index.md leaves out {page.name}"
+    assert "gallery/index" in index
+
+
+ROOMS = (*pt._ROOMS, "uncertainty", "diagnostics", "partitions")
+
+
+def listed(room):
+    """The names that docs/api.md lists under a module."""
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    found = set()
+    for part in text.split(".. currentmodule:: ")[1:]:
+        name, _, rest = part.partition("\n")
+        if name == room:
+            body = rest.split("```")[0]
+            found |= set(re.findall(r"^   (\w+)$", body, re.MULTILINE))
+            found |= set(re.findall(r"^\.\. py:data:: (\w+)$", body, re.MULTILINE))
+    return found
+
+
+def test_the_api_lists_every_public_name():
+    wanted = set(pt.__all__) - set(pt._ROOMS) - {"__version__"}
+    assert listed("partita") == wanted
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_api_lists_every_name_of_a_room(room):
+    """Names that ``partita`` itself gives are listed there and not again."""
+    module = import_module(f"partita.{room}")
+    public = getattr(module, "__all__", [name for name in dir(module) if name[:1].isupper()])
+    wanted = {name for name in public if name not in pt.__all__ or room == "plots"}
+    assert listed(f"partita.{room}") == wanted
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_the_page_of_the_shell_has_every_command(command):
+    path = DOCS / "shell.md"
+    assert f"partita {command} --help\n" in {b.text for b in blocks(path)}
+    assert any(line.startswith(f"| [`{command}`]") for line in path.read_text("utf-8").split("\n"))
