@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint format bench docs clean
+.PHONY: demo test test-slow lint format bench docs release clean
 
 .venv/.demo: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "partita needs Python 3.11 or later; say which: make PYTHON=python3.12")'
@@ -12,7 +12,7 @@ BIN := .venv/bin
 	@touch $@
 
 .venv/.develop: .venv/.demo
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint,release]'
 	@touch $@
 
 .venv/.docs: .venv/.develop
@@ -53,6 +53,12 @@ bench: .venv/.develop  ## ratios against rivals, in one run
 	$(BIN)/python benchmarks/nmf.py path
 	$(BIN)/python benchmarks/nmf.py sklearn --ranks 3 12
 
+release: .venv/.develop  ## wheel and sdist in dist/, checked and installed into a clean environment
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	PARTITA_DIST=dist $(BIN)/python -m pytest -m slow tests/test_release.py
+
 clean:
-	rm -rf .venv out docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv out dist docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

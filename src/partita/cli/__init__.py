@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from partita._version import __version__
 from partita.cli._words import for_the_shell
@@ -30,6 +30,7 @@ COMMANDS = {
     "sample": "draws of the partition of the rows of a data file",
     "reproduce": "the paper's experiments again, beside the paper's numbers",
     "info": "what is in a file of draws, and what was assumed when reading it",
+    "completion": "a script that completes these words in bash, zsh or fish",
 }
 
 
@@ -78,21 +79,30 @@ def _dispatch(words: list[str]) -> int:
         parser.parse_args(words)
     if words[0] not in COMMANDS:
         parser.error(f"unknown command {words[0]!r}, choose from {', '.join(COMMANDS)}")
-    command = import_module(f"partita.cli._{words[0]}")
-    own = Parser(
-        prog=f"partita {words[0]}",
-        description=command.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_arguments(own)
-    arguments = own.parse_args(words[1:])
+    arguments = parser_of(words[0]).parse_args(words[1:])
     arguments.words = words
     _plain_warnings()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    command.run(arguments)
+    _module_of(words[0]).run(arguments)
     sys.stdout.flush()
     return 0
+
+
+def _module_of(name: str) -> Any:
+    return import_module(f"partita.cli._{name}")
+
+
+def parser_of(name: str) -> Parser:
+    """Return the parser of one command."""
+    command = _module_of(name)
+    parser = Parser(
+        prog=f"partita {name}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
+    return parser
 
 
 def _front_door() -> Parser:
