@@ -15,17 +15,19 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from partita import validate
 from partita.cli import _shells
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita completion``."""
-    parser.add_argument("shell", choices=tuple(_shells.SCRIPTS), help="which shell")
+    parser.add_argument("shell", metavar="SHELL", help=f"one of {', '.join(_shells.SCRIPTS)}")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the script for one shell."""
-    sys.stdout.write(_shells.SCRIPTS[arguments.shell](list(commands())))
+    script = validate.lookup("shell", arguments.shell, _shells.SCRIPTS)
+    sys.stdout.write(script(list(commands())))
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ def _named_values() -> dict[str, tuple[str, ...]]:
         "--method": tuple(search.METHODS),
         "--model": tuple(nmf.NAMES),
         "NAME": tuple(studies.NAMES),
+        "SHELL": tuple(_shells.SCRIPTS),
     }
 
 
