@@ -19,7 +19,20 @@ EPSILON = 1e-9  # R's floor in the least-squares updates
 # An objective of this part of the size of V is a relative error of half a percent in its numbers,
 # finer than what tens of thousands of draws know of them: below it, progress is counted against it.
 NOISE = 1e-5
+HOST_BLOCK = 1 << 18  # numbers in a temporary of items by items, and on a GPU
+DEVICE_BLOCK = 1 << 28
 WORTH_SKIPPING = 0.8  # of non-zeros, at most
+
+
+class Width(NamedTuple):
+    """How wide each of the stacked fits is, where several ranks share one array.
+
+    A fit of rank K uses the first K factors; the others stay at exactly 0. ``rows`` (..., most, 1)
+    has ones at the factors in use, and ``rank`` (..., 1, 1) their number.
+    """
+
+    rows: Array
+    rank: Array
 
 
 class Factors(NamedTuple):
@@ -56,19 +69,19 @@ class Target:
         """Σ_ij V_ij²."""
         if self.array is None:
             return float(self.operator.frobenius2())
-        return float(self.xp.sum(self.array * self.array))
+        return float(total(self.xp, self.array * self.array))
 
     @cached_property
     def total(self) -> float:
         """Σ_ij V_ij."""
-        return float(self.xp.sum(self.array))
+        return float(total(self.xp, self.array))
 
     @cached_property
     def entropy(self) -> float:
         """Σ_ij V_ij log V_ij - V_ij, the part of a divergence that no fit changes."""
         V = self.array
         logs = self.xp.log(self.xp.where(V > 0, V, self.xp.ones_like(V)))
-        return float(self.xp.sum(V * logs - V))
+        return float(total(self.xp, V * logs - V))
 
     @cached_property
     def seen(self) -> tuple[Array, Array]:
@@ -117,7 +130,7 @@ class Model:
         (W, H, draw) to the factors that ``solver="mu"`` begins with; ``draw(shape, high)`` gives
         uniform numbers.
     multiply : callable
-        (V, factors, iteration) to the factors after one multiplicative iteration.
+        (V, factors, iteration, width=None) to the factors after one multiplicative iteration.
     prepare : callable
         (target, factors) to the blocks that ``solver="fast"`` begins with, and the number of
         this model's iterations that went into them.
@@ -143,7 +156,7 @@ class Model:
     name: str
     power: float
     start: Callable[..., Factors]
-    multiply: Callable[[Array, Factors, int], Factors]
+    multiply: Callable[..., Factors]
     prepare: Callable[[Target, Factors], tuple[Blocks, int]]
     step: Callable[[Target, Blocks], tuple[Blocks, Array]]
     blocks: Callable[[Target, Factors], Blocks]
@@ -171,6 +184,35 @@ def divide(xp: Any, a: Array, b: Array) -> Array:
     """A / b, and 0 where b is 0: no warning and no infinity."""
     safe = b > 0
     return xp.where(safe, a, xp.zeros_like(a)) / xp.where(safe, b, xp.ones_like(b))
+
+
+def total(xp: Any, x: Array) -> Array:
+    """Σ over the last two axes, in float64 whatever the numbers are."""
+    return xp.sum(x, axis=(-2, -1), dtype=xp.float64)
+
+
+def inner(xp: Any, X: Array, Y: Array) -> Array:
+    """X Yᵀ of (..., K, n): sums over items, few enough to be worth float64."""
+    double = (xp.astype(x, xp.float64, copy=False) for x in (X, Y))
+    left, right = double
+    return left @ xp.matrix_transpose(right)
+
+
+def in_use(x: Array, width: Width | None) -> Array:
+    """Set the rows of (..., K, n) that belong to no factor to 0."""
+    return x if width is None else x * width.rows
+
+
+def block_size(X: Array, n: int) -> int:
+    """How many rows of V may be spread over the restarts stacked in ``X`` at once.
+
+    On the host such a block stays in a cache; on a GPU it is a part of its memory.
+    """
+    most = HOST_BLOCK if isinstance(X, np.ndarray) else DEVICE_BLOCK
+    stacked = 1
+    for size in X.shape[:-2]:
+        stacked *= size
+    return max(1, most // max(1, n * stacked))
 
 
 def namespace(x: Array) -> Any:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
+from partita.devices import to_host
 from partita.nmf import _fast, _multiplicative, _readings, _starts
-from partita.nmf._common import Factors, Model, Target
+from partita.nmf._common import Factors, Model, Target, Width
 from partita.nmf._compress import merge
-from partita.nmf._multiplicative import to_numpy
 from partita.nmf._parallel import mapper, one_blas_thread
-from partita.nmf._target import as_target, shrunk
+from partita.nmf._target import as_target, like, shrunk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from partita.typing import Seed
 
 SOLVERS = ("fast", "mu")
+STACKED = 1 << 26  # numbers of items by items, over all fits: what ranks may share a stack for
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +67,12 @@ class Factorization:
     def read(self, normalize: str | None = None) -> Reading:
         """Read labels and memberships off H by another choice of its scale."""
         how = validate.choice("normalize", normalize or self.normalize, _readings.READINGS)
-        return _readings.read(to_numpy(self.W), to_numpy(self.H), how)
+        return _readings.read(to_host(self.W), to_host(self.H), how)
 
     def read_restarts(self, normalize: str | None = None) -> NDArray[np.int64]:
         """Return the labels of every restart, shape (n_restarts, n)."""
         how = validate.choice("normalize", normalize or self.normalize, _readings.READINGS)
-        found = [_readings.read(to_numpy(f.W), to_numpy(f.H), how).labels for f in self.restarts]
+        found = [_readings.read(to_host(f.W), to_host(f.H), how).labels for f in self.restarts]
         return np.stack(found)
 
     @cached_property
@@ -117,6 +118,12 @@ def fit(
     else:
         base = None if chosen.begins_at is None else models[chosen.begins_at]
         fits = _quick(chosen, target, begun, parallel, base)
+    return _reported(fits, model, rank, solver, normalize)
+
+
+def _reported(
+    fits: _fast.Fits, model: str, rank: int, solver: str, normalize: str
+) -> Factorization:
     best = int(np.argmin(fits.objective))
     restarts = tuple(
         Factors(*(None if x is None else x[r, ...] for x in fits.factors))
@@ -140,14 +147,55 @@ def _stack(target: Target, begun: list[Factors]) -> Factors:
 def _mu(
     model: Model, target: Target, begun: list[Factors], parallel: Callable[..., Any]
 ) -> _fast.Fits:
+    """Restart by restart on the host, where workers share them; stacked elsewhere."""
     V = target.array
     if V is None:
         V = target.operator.to_dense(n_jobs=1)
-    done = list(parallel(lambda one: _multiplicative.solve(model, V, one), begun))
-    factors = _stack(target, [one[0] for one in done])
-    objective = to_numpy(model.objective(target, factors)).astype(np.float64)
-    n_iter = np.array([one[1] for one in done])
-    return _fast.Fits(factors, objective, n_iter, np.array([one[2] for one in done]))
+    if target.is_numpy:
+        done = list(parallel(lambda one: _multiplicative.solve(model, V, one), begun))
+        found = [one[0] for one in done]
+        n_iter, converged = (np.array([one[i] for one in done]) for i in (1, 2))
+    else:
+        found, n_iter, converged = _multiplicative.solve_all(model, V, _stack(target, begun))
+    return _scored(model, target, found, n_iter, converged)
+
+
+def _scored(
+    model: Model, target: Target, found: list[Factors], n_iter: Any, converged: Any
+) -> _fast.Fits:
+    factors = _stack(target, found)
+    objective = to_host(model.objective(target, factors)).astype(np.float64)
+    return _fast.Fits(factors, objective, n_iter, converged)
+
+
+def _mu_of_ranks(model: Model, target: Target, begun: list[list[Factors]]) -> list[_fast.Fits]:
+    """Several ranks in one stack, each factor that a rank does not have held at 0."""
+    ranks = [one.H.shape[-2] for fits in begun for one in fits]
+    stack = _stack(target, [_widened(target, one, max(ranks)) for fits in begun for one in fits])
+    found, n_iter, converged = _multiplicative.solve_all(
+        model, target.array, stack, _width(target, ranks)
+    )
+    out, lo = [], 0
+    for fits in begun:
+        part = slice(lo, lo + len(fits))
+        K, lo = fits[0].H.shape[-2], part.stop
+        narrow = [Factors(f.W[:, :K], f.H[:K, :], f.offset) for f in found[part]]
+        out.append(_scored(model, target, narrow, n_iter[part], converged[part]))
+    return out
+
+
+def _widened(target: Target, one: Factors, most: int) -> Factors:
+    K, n = one.H.shape
+    more = target.xp.zeros((most - K, n), dtype=target.dtype, device=target.device)
+    W = target.xp.concat([one.W, target.xp.matrix_transpose(more)], axis=-1)
+    return Factors(W, target.xp.concat([one.H, more], axis=-2), one.offset)
+
+
+def _width(target: Target, ranks: list[int]) -> Width:
+    rows = (np.arange(max(ranks)) < np.array(ranks)[:, None])[..., None]
+    return Width(
+        *(like(target, np.asarray(x, float)) for x in (rows, np.array(ranks)[:, None, None]))
+    )
 
 
 def _quick(
@@ -177,16 +225,24 @@ def _quick(
 
 def factorize_ranks(
     similarity: Any, *, model: str, ranks: Sequence[int], n_init: int, solver: str, seed: int,
-    n_jobs: int,
+    n_jobs: int, device: Any = None, dtype: Any = None,
 ) -> Iterator[Factorization]:  # fmt: skip
     """Yield a factorisation for each rank, in order; the ranks run side by side.
 
     As many ranks as there are workers are under way at once, the largest of them first, and what
-    comes out does not depend on how many.
+    comes out does not depend on how many. On a device, where a rank alone would not fill it, all
+    the ranks of "mu" share one stack.
     """
     from partita.nmf import NAMES
 
-    target = as_target(similarity, dense_only=NAMES[model].dense_only or solver == "mu")
+    dense_only = NAMES[model].dense_only or solver == "mu"
+    target = as_target(similarity, dense_only=dense_only, device=device, dtype=dtype)
+    if solver == "mu" and _is_small(target, len(ranks) * n_init):
+        chosen = NAMES[model]
+        begun = [_starts.starts(target, chosen, rank, n_init, "random", seed) for rank in ranks]
+        for rank, fits in zip(ranks, _mu_of_ranks(chosen, target, begun), strict=True):
+            yield _reported(fits, model, rank, solver, "balance")
+        return
     apart = mapper(1)
 
     def work(rank: int) -> Factorization:
@@ -195,10 +251,16 @@ def factorize_ranks(
             normalize="balance", seed=seed, parallel=apart,
         )  # fmt: skip
 
-    for lo in range(0, len(ranks), n_jobs):
+    at_once = n_jobs if target.is_numpy else 1
+    for lo in range(0, len(ranks), at_once):
         with one_blas_thread():
-            done = mapper(n_jobs)(work, list(ranks[lo : lo + n_jobs])[::-1])
+            done = mapper(at_once)(work, list(ranks[lo : lo + at_once])[::-1])
         yield from reversed(done)
+
+
+def _is_small(target: Target, n_fits: int) -> bool:
+    """Whether one operation on all the fits is still too little to be worth a launch of its own."""
+    return not target.is_numpy and n_fits * target.n_items**2 <= STACKED
 
 
 def factorize(
@@ -212,6 +274,8 @@ def factorize(
     normalize: str = "balance",
     rng: Seed = None,
     n_jobs: int | None = 1,
+    device: Any = None,
+    dtype: Any = None,
 ) -> Factorization:
     """Factorise a posterior similarity matrix, π̂ ≈ WH, by non-negative matrices (paper eq. 9).
 
@@ -242,6 +306,13 @@ def factorize(
     rng : int, SeedSequence or Generator, optional
     n_jobs : int
         Workers for the restarts, by joblib: threads, unless a joblib backend is set.
+    device : str, optional
+        Where to work: "cuda", "cuda:1", or with the library named, "torch:cuda", "cupy:cuda",
+        "torch:cpu". The factors come back as arrays of that library. By default where the
+        similarity is, which for anything but an array of another library is the host.
+    dtype : {float32, float64}, optional
+        Of the work on a device, float32 by default; objectives are summed in float64 either way.
+        On the host it is float64.
 
     Returns
     -------
@@ -268,7 +339,8 @@ def factorize(
     chosen = validate.lookup("model", model, NAMES)
     validate.choice("solver", solver, SOLVERS)
     validate.choice("normalize", normalize, _readings.READINGS)
-    target = as_target(similarity, dense_only=chosen.dense_only or solver == "mu")
+    dense_only = chosen.dense_only or solver == "mu"
+    target = as_target(similarity, dense_only=dense_only, device=device, dtype=dtype)
     rank = validate.integer("rank", rank, least=1, most=target.n_items)
     with one_blas_thread():
         return fit(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partita.devices import to_host
 from partita.nmf._accelerate import KEEP, Looks, State, run
 from partita.nmf._common import NOISE, Factors
-from partita.nmf._multiplicative import to_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,7 +94,7 @@ def _iterate(
     state, n_iter, converged = done
     found = model.factors(target, state.blocks)
     exact = state.objective if target.is_numpy else model.objective(target, found)
-    objective = to_numpy(exact).astype(np.float64)
+    objective = to_host(exact).astype(np.float64)
     shape = objective.shape
     return Fits(found, objective, np.full(shape, n_before + n_iter), np.full(shape, converged))
 

@@ -13,8 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import kernels
+from partita.distributed import blocks as cut
 from partita.nmf._accelerate import Looks, State, run, run_compiled
-from partita.nmf._common import NOISE, Blocks, Factors, Target, namespace, positive, transpose
+from partita.nmf._common import (
+    NOISE,
+    Blocks,
+    Factors,
+    Target,
+    block_size,
+    inner,
+    namespace,
+    positive,
+    total,
+    transpose,
+)
 
 if TYPE_CHECKING:
     from partita.nmf._common import Array
@@ -43,15 +55,15 @@ def alternate(target: Target, blocks: Blocks, fixed: int = 0) -> tuple[Blocks, A
     xp = target.xp
     A, B = blocks
     K = A.shape[-2]
-    B = half(target, target.times(A), A @ xp.matrix_transpose(A), B, K - fixed)
-    P, G = target.times(B), B @ xp.matrix_transpose(B)
+    B = half(target, target.times(A), inner(xp, A, A), B, K - fixed)
+    P, G = target.times(B), inner(xp, B, B)
     A = half(target, P, G, A, K)
     return (A, B), _objective(target, P, G, A)
 
 
 def half(target: Target, P: Array, G: Array, B: Array, free: int) -> Array:
     if not target.is_numpy:
-        return sweep(target.xp, P, G, B, free)
+        return sweep(target.xp, P, target.xp.astype(G, B.dtype), B, free)
     out = np.array(B, dtype=np.float64)
     flat = (-1, *B.shape[-2:])
     for p, g, b in zip(
@@ -64,8 +76,7 @@ def half(target: Target, P: Array, G: Array, B: Array, free: int) -> Array:
 def _objective(target: Target, P: Array, G: Array, A: Array) -> Array:
     """½ (‖V‖² - 2⟨V, WH⟩ + ‖WH‖²) from what the last half step has at hand."""
     xp = target.xp
-    cross = xp.sum(P * A, axis=(-2, -1))
-    square = xp.sum((A @ xp.matrix_transpose(A)) * G, axis=(-2, -1))
+    cross, square = total(xp, P * A), total(xp, inner(xp, A, A) * G)
     return 0.5 * (target.norm2 - 2.0 * cross + square)
 
 
@@ -73,10 +84,12 @@ def distance(target: Target, A: Array, B: Array) -> Array:
     """Half the squared Frobenius distance, exact to rounding; by residuals in single precision."""
     xp = target.xp
     if target.array is None or target.dtype == xp.float64:
-        P, G = target.times(B), B @ xp.matrix_transpose(B)
-        return positive(xp, _objective(target, P, G, A))
-    rest = target.array - xp.matrix_transpose(A) @ B
-    return 0.5 * xp.sum(rest * rest, axis=(-2, -1))
+        return positive(xp, _objective(target, target.times(B), inner(xp, B, B), A))
+    At, n, found = xp.matrix_transpose(A), target.n_items, 0.0 * total(xp, A)
+    for rows in cut(n, block_size(B, n)):
+        rest = target.array[rows, :] - At[..., rows, :] @ B
+        found = found + 0.5 * total(xp, rest * rest)
+    return found
 
 
 def advance(

@@ -16,23 +16,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import kernels
+from partita.nmf import _newton_arrays
 from partita.nmf._accelerate import Looks, State, run_compiled
-from partita.nmf._common import Blocks, Target, positive
+from partita.nmf._common import Blocks, Target
 
 if TYPE_CHECKING:
     from partita.nmf._common import Array
 
 N_SWEEPS = 4
 FLOOR = 1e-3  # of a factor's largest number: what zeros of a least-squares start become
-_HALVINGS = 8
-_STEEPEST = 1e-6
 _CALL = 5e7  # operations in a compiled call of some 20 ms
 
 
 def half(target: Target, A: Array, B: Array) -> Array:
     """B after one damped Newton step of each of its columns, with A fixed."""
     if not target.is_numpy:
-        return half_of_arrays(target.xp, target.array, A, B)
+        return _newton_arrays.half(target.xp, target.array, A, B, N_SWEEPS)
     out = np.array(B, dtype=np.float64)
     K, n = B.shape[-2:]
     chunk = max(1, int(_CALL / (n * K * (K + 6))))
@@ -42,51 +41,6 @@ def half(target: Target, A: Array, B: Array) -> Array:
                 target.array, *target.seen, a, b, N_SWEEPS, lo, min(lo + chunk, n)
             )
     return out
-
-
-def half_of_arrays(xp: Any, V: Array, A: Array, B: Array) -> Array:
-    """The same step in the array API, all columns and restarts at once."""
-    tiny = 1e-150 if B.dtype == xp.float64 else 1e-18
-    At = xp.matrix_transpose(A)
-    r = 1.0 / (At @ B + tiny)
-    u = V * r
-    g = xp.sum(A, axis=-1)[..., None] - A @ u
-    u = u * r
-    K, n = A.shape[-2:]
-    pairs = xp.reshape(A[..., :, None, :] * A[..., None, :, :], (*A.shape[:-2], K * K, n))
-    hess = xp.reshape(pairs @ u, (*A.shape[:-2], K, K, B.shape[-1]))
-    d, g = _descend(xp, hess, g, B)
-    delta = At @ d
-    weight = u * delta * delta
-    slope = xp.sum(g * d, axis=-2) - xp.sum(weight, axis=-2)
-    t = _damping(xp, weight, delta * r, slope)
-    return positive(xp, B + t[..., None, :] * d)
-
-
-def _descend(xp: Any, hess: Array, g: Array, B: Array) -> tuple[Array, Array]:
-    d = xp.zeros_like(B)
-    for _ in range(N_SWEEPS):
-        for k in range(B.shape[-2]):
-            h = hess[..., k, k, :]
-            gk = g[..., k, :]
-            floor = -B[..., k, :] - d[..., k, :]
-            usable = h > 1e-30
-            step = -gk / xp.where(usable, h, xp.ones_like(h))
-            step = xp.where(step > floor, step, floor)
-            step = xp.where(usable, step, xp.where(gk > 0, floor, xp.zeros_like(gk)))
-            d[..., k, :] = d[..., k, :] + step
-            g = g + hess[..., k, :] * step[..., None, :]
-    return d, g
-
-
-def _damping(xp: Any, weight: Array, x: Array, slope: Array) -> Array:
-    fall = xp.where(x < 0, x, xp.zeros_like(x))
-    t = xp.ones_like(slope)
-    for _ in range(_HALVINGS):
-        y = positive(xp, 1.0 + t[..., None, :] * fall, _STEEPEST)
-        safe = slope + 0.5 * t * xp.sum(weight / y, axis=-2) <= 0
-        t = xp.where(safe, t, 0.5 * t)
-    return xp.where(safe, t, xp.zeros_like(t))
 
 
 def advance(
@@ -109,14 +63,9 @@ def advance(
 
 def divergence(target: Target, A: Array, B: Array) -> Array:
     """Σ V log(V/t) - V + t with t = AᵀB, for every restart."""
-    constant = target.entropy
     if not target.is_numpy:
-        xp = target.xp
-        t = xp.matrix_transpose(A) @ B
-        seen = target.array > 0
-        tiny = 1e-150 if B.dtype == xp.float64 else 1e-18
-        logs = xp.where(seen, target.array * xp.log(t + tiny), xp.zeros_like(t))
-        return constant + xp.sum(t - logs, axis=(-2, -1))
+        return _newton_arrays.divergence(target.xp, target.array, A, B)
+    constant = target.entropy
     K, n = B.shape[-2:]
     chunk = max(1, int(_CALL / (n * (K + 12))))
     found = [

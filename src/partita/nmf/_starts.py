@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
+from partita.devices import to_host
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.nmf._common import Factors
-from partita.nmf._multiplicative import to_numpy
+from partita.nmf._target import like
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,13 +39,13 @@ def starts(
         random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(rank, r)))
 
         def draw(shape: tuple[int, ...], top: float, random: Any = random) -> Any:
-            return _like(target, random.uniform(0.0, top, size=shape))
+            return like(target, random.uniform(0.0, top, size=shape))
 
         if given is None:
             W, H = draw((target.n_items, rank), high), draw((rank, target.n_items), high)
             found.append(model.start(W, H, draw))
             continue
-        W, H, offset = (None if x is None else _like(target, x) for x in given)
+        W, H, offset = (None if x is None else like(target, x) for x in given)
         begun = model.start(W, H, draw)
         if begun.offset is not None and offset is not None:
             begun = begun._replace(offset=offset)
@@ -54,12 +55,6 @@ def starts(
 
 def _largest(target: Target) -> float:
     return 1.0 if target.array is None else float(target.xp.max(target.array))
-
-
-def _like(target: Target, x: NDArray[np.float64]) -> Any:
-    if target.is_numpy:
-        return np.ascontiguousarray(x)
-    return target.xp.asarray(x.tolist(), dtype=target.dtype, device=target.device)
 
 
 def _checked(init: Any, n: int, rank: int) -> tuple[Any, Any, Any]:
@@ -74,7 +69,7 @@ def _checked(init: Any, n: int, rank: int) -> tuple[Any, Any, Any]:
         if value is None:
             found.append(None)
             continue
-        array = np.asarray(to_numpy(value), dtype=np.float64)
+        array = np.asarray(to_host(value), dtype=np.float64)
         if array.shape != shape:
             raise InvalidValueError(
                 f"`init` must give {name} the shape {shape} at rank {rank}; got {array.shape}."
@@ -96,7 +91,7 @@ def nndsvd(target: Target, rank: int) -> tuple[NDArray[np.float64], NDArray[np.f
         leading = target.low_rank(min(rank + 12, target.n_items))
         values, vectors = leading.values[:rank], leading.vectors[:rank]
     else:
-        values, vectors = np.linalg.eigh(to_numpy(target.array).astype(np.float64))
+        values, vectors = np.linalg.eigh(to_host(target.array).astype(np.float64))
         top = np.argsort(-np.abs(values), kind="stable")[:rank]
         values, vectors = values[top], vectors[:, top].T
     H = np.zeros((rank, target.n_items))

@@ -6,21 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import validate
-from partita.errors import InvalidTypeError
+from partita import devices, validate
+from partita.errors import InvalidTypeError, InvalidValueError
 from partita.nmf._common import Target, namespace
 from partita.similarity import Similarity
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from partita.nmf._compress import Merged
 
 
-def as_target(similarity: Any, *, dense_only: bool) -> Target:
-    """Return the similarity as a target; a bare array is a similarity matrix here."""
+def as_target(
+    similarity: Any, *, dense_only: bool, device: Any = None, dtype: Any = None
+) -> Target:
+    """Return the similarity as a target; a bare array is a similarity matrix here.
+
+    It is where ``device`` says, and else where the similarity is.
+    """
+    where = devices.resolve(device)
     if isinstance(similarity, Similarity):
-        if similarity.is_dense or dense_only:
-            return of_array(np.asarray(similarity.to_dense(n_jobs=1)), symmetric=True)
-        return _of_operator(similarity)
+        return _of_similarity(similarity, dense_only, device, dtype)
     if isinstance(similarity, np.ndarray) or not _is_array(similarity):
         try:
             similarity = np.asarray(similarity, dtype=np.float64)
@@ -29,7 +35,46 @@ def as_target(similarity: Any, *, dense_only: bool) -> Target:
                 "`similarity` must be a Similarity or a matrix of numbers; "
                 f"got {type(similarity).__name__}."
             ) from None
-    return of_array(similarity)
+        stays = where is None
+    elif device is None:
+        where = devices.of(similarity)
+        stays = dtype is None
+    else:
+        stays = False
+    if stays:
+        _check_host_dtype(similarity, dtype)
+        return of_array(similarity)
+    if where is None:
+        return of_array(np.asarray(devices.to_host(similarity), dtype=np.float64))
+    checked = validate.factorizable("similarity", devices.to_host(similarity), np)
+    wanted = validate.float_dtype("dtype", np.float32 if dtype is None else dtype)
+    return of_array(where.put(checked, wanted), symmetric=True)
+
+
+def _of_similarity(similarity: Similarity, dense_only: bool, device: Any, dtype: Any) -> Target:
+    if device is None:
+        device = similarity.device
+    if devices.resolve(device) is not None:
+        return of_array(similarity.to_device(device, dtype=dtype).on_device, symmetric=True)
+    _check_host_dtype(np.empty(0), dtype)
+    if similarity.is_dense or similarity.device is not None or dense_only:
+        return of_array(np.asarray(similarity.to_dense(n_jobs=1)), symmetric=True)
+    return _of_operator(similarity)
+
+
+def _check_host_dtype(array: Any, dtype: Any) -> None:
+    if isinstance(array, np.ndarray) and validate.float_dtype("dtype", dtype) != np.float64:
+        raise InvalidValueError(
+            "`dtype` must be float64 on the host, where the compiled loops work in it; give a "
+            "`device`, or leave it out."
+        )
+
+
+def like(target: Target, x: NDArray[np.float64]) -> Any:
+    """A host array in the target's library, dtype and place."""
+    if target.is_numpy:
+        return np.ascontiguousarray(x)
+    return target.xp.asarray(x, dtype=target.dtype, device=target.device)
 
 
 def _is_array(x: Any) -> bool:
@@ -50,7 +95,8 @@ def of_array(array: Any, *, symmetric: bool = False) -> Target:
     from array_api_compat import device
 
     xp = namespace(array)
-    array = validate.factorizable("similarity", array, xp)
+    if not symmetric:
+        array = validate.factorizable("similarity", array, xp)
     n = array.shape[0]
     where = device(array)
     border = xp.ones(n, dtype=array.dtype, device=where)

@@ -15,11 +15,13 @@ from partita.nmf._common import (
     Factors,
     Model,
     Target,
-    divide,
+    Width,
+    in_use,
     namespace,
     positive,
     transpose,
 )
+from partita.nmf._multiplicative import scaled_by_quotients
 
 if TYPE_CHECKING:
     from partita.nmf._accelerate import Looks, State
@@ -31,18 +33,16 @@ def start(W: Array, H: Array, draw: Any) -> Factors:
     return Factors(W, H)
 
 
-def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
+def multiply(V: Array, factors: Factors, iteration: int, width: Width | None = None) -> Factors:
     """R's ``brunet``: H, then W; both floored at machine ε every ten iterations."""
     xp = namespace(factors.W)
-    W, H, _ = factors
-    Wt = xp.matrix_transpose(W)
-    H = divide(xp, H * (Wt @ divide(xp, V, W @ H)), xp.sum(Wt, axis=-1, keepdims=True) + 0 * H)
-    Ht = xp.matrix_transpose(H)
-    W = divide(xp, W * (divide(xp, V, W @ H) @ Ht), xp.sum(Ht, axis=-2, keepdims=True) + 0 * W)
+    Wt, H = xp.matrix_transpose(factors.W), factors.H
+    H = scaled_by_quotients(xp, V, Wt, H)
+    Wt = scaled_by_quotients(xp, V, H, Wt)
     if iteration % 10 == 0:
-        floor = xp.finfo(W.dtype).eps
-        W, H = positive(xp, W, floor), positive(xp, H, floor)
-    return Factors(W, H)
+        floor = float(xp.finfo(H.dtype).eps)
+        Wt, H = (in_use(positive(xp, x, floor), width) for x in (Wt, H))
+    return Factors(xp.matrix_transpose(Wt), H)
 
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:

@@ -19,10 +19,14 @@ from partita.nmf._common import (
     Factors,
     Model,
     Target,
+    Width,
+    divide,
+    in_use,
     namespace,
     positive,
     transpose,
 )
+from partita.nmf._multiplicative import times
 
 if TYPE_CHECKING:
     from partita.nmf._accelerate import Looks, State
@@ -34,15 +38,21 @@ def start(W: Array, H: Array, draw: Any) -> Factors:
     return Factors(W, H)
 
 
-def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
+def multiply(V: Array, factors: Factors, iteration: int, width: Width | None = None) -> Factors:
     """R's ``lee``: H, then W, then W's columns divided by their sums."""
     xp = namespace(factors.W)
-    W, H, _ = factors
-    Wt = xp.matrix_transpose(W)
-    H = positive(xp, H * (Wt @ V), EPSILON) / ((Wt @ W) @ H + EPSILON)
-    Ht = xp.matrix_transpose(H)
-    W = positive(xp, W * (V @ Ht), EPSILON) / (W @ (H @ Ht) + EPSILON)
-    return Factors(W / xp.sum(W, axis=-2, keepdims=True), H)
+    Wt, H = xp.matrix_transpose(factors.W), factors.H
+    H = in_use(_scaled(xp, V, Wt, H), width)
+    Wt = in_use(_scaled(xp, V, H, Wt), width)
+    sums = xp.sum(Wt, axis=-1, keepdims=True)
+    Wt = Wt / sums if width is None else divide(xp, Wt, sums)
+    return Factors(xp.matrix_transpose(Wt), H)
+
+
+def _scaled(xp: Any, V: Array, A: Array, B: Array) -> Array:
+    """B ∘ AV ⊘ AAᵀB with R's ε: H given Wᵀ, or Wᵀ given H, since V is symmetric."""
+    above = positive(xp, B * times(xp, A, V), EPSILON)
+    return above / ((A @ xp.matrix_transpose(A)) @ B + EPSILON)
 
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:

@@ -9,7 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partita.nmf import _hals, _newton
-from partita.nmf._common import Blocks, Factors, Model, Target, divide, namespace, transpose
+from partita.nmf._common import (
+    Blocks,
+    Factors,
+    Model,
+    Target,
+    Width,
+    divide,
+    in_use,
+    namespace,
+    transpose,
+)
+from partita.nmf._multiplicative import scaled_by_quotients
 
 if TYPE_CHECKING:
     from partita.nmf._accelerate import Looks, State
@@ -18,9 +29,12 @@ if TYPE_CHECKING:
 THETA = 0.5
 
 
-def smooth(xp: Any, X: Array) -> Array:
+def smooth(xp: Any, X: Array, width: Width | None = None) -> Array:
     """S X for X of shape (..., K, n)."""
-    return (1.0 - THETA) * X + THETA * xp.mean(X, axis=-2, keepdims=True)
+    if width is None:
+        return (1.0 - THETA) * X + THETA * xp.mean(X, axis=-2, keepdims=True)
+    mean = xp.sum(X, axis=-2, keepdims=True) / width.rank
+    return in_use((1.0 - THETA) * X + THETA * mean, width)
 
 
 def start(W: Array, H: Array, draw: Any) -> Factors:
@@ -28,17 +42,14 @@ def start(W: Array, H: Array, draw: Any) -> Factors:
     return Factors(W, H)
 
 
-def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
+def multiply(V: Array, factors: Factors, iteration: int, width: Width | None = None) -> Factors:
     """R's ``nsNMF``: the updates of ``kl`` with WS and SH; W's columns divided by their sums."""
     xp = namespace(factors.W)
-    W, H, _ = factors
-    Wt = smooth(xp, xp.matrix_transpose(W))
-    rest = divide(xp, V, xp.matrix_transpose(Wt) @ H)
-    H = divide(xp, H * (Wt @ rest), xp.sum(Wt, axis=-1, keepdims=True) + 0 * H)
-    SH = smooth(xp, H)
-    Ht = xp.matrix_transpose(SH)
-    W = divide(xp, W * (divide(xp, V, W @ SH) @ Ht), xp.sum(Ht, axis=-2, keepdims=True) + 0 * W)
-    return Factors(divide(xp, W, xp.sum(W, axis=-2, keepdims=True) + 0 * W), H)
+    Wt, H = xp.matrix_transpose(factors.W), factors.H
+    H = scaled_by_quotients(xp, V, smooth(xp, Wt, width), H)
+    Wt = scaled_by_quotients(xp, V, smooth(xp, H, width), Wt)
+    Wt = divide(xp, Wt, xp.sum(Wt, axis=-1, keepdims=True))
+    return Factors(xp.matrix_transpose(Wt), H)
 
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:

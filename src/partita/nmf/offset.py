@@ -16,10 +16,13 @@ from partita.nmf._common import (
     Factors,
     Model,
     Target,
+    Width,
+    in_use,
     namespace,
     positive,
     transpose,
 )
+from partita.nmf._multiplicative import times
 
 if TYPE_CHECKING:
     from partita.nmf._accelerate import Looks, State
@@ -33,21 +36,24 @@ def start(W: Array, H: Array, draw: Any) -> Factors:
     return Factors(W, H, draw(W.shape[:-1], top))
 
 
-def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
+def multiply(V: Array, factors: Factors, iteration: int, width: Width | None = None) -> Factors:
     """R's ``offset``: H, then W, then o; nothing is rescaled."""
     xp = namespace(factors.W)
-    W, H, o = factors
+    Wt, H, o = xp.matrix_transpose(factors.W), factors.H, factors.offset
     assert o is not None
-    Wt = xp.matrix_transpose(W)
-    column = o[..., None]
-    H = positive(xp, H * (Wt @ V), EPSILON) / ((Wt @ W) @ H + Wt @ column + EPSILON)
-    Ht = xp.matrix_transpose(H)
-    ahead = column @ xp.sum(Ht, axis=-2, keepdims=True)
-    W = positive(xp, W * (V @ Ht), EPSILON) / (W @ (H @ Ht) + ahead + EPSILON)
+    H = in_use(_scaled(xp, V, Wt, H, Wt @ o[..., None]), width)
+    ahead = xp.sum(H, axis=-1, keepdims=True)
+    Wt = in_use(_scaled(xp, V, H, Wt, ahead * o[..., None, :]), width)
     n = V.shape[-1]
-    fitted = (W @ xp.sum(H, axis=-1, keepdims=True))[..., 0] + n * o
+    fitted = (xp.matrix_transpose(ahead) @ Wt)[..., 0, :] + n * o
     o = o * positive(xp, xp.sum(V, axis=-1), EPSILON) / (fitted + EPSILON)
-    return Factors(W, H, o)
+    return Factors(xp.matrix_transpose(Wt), H, o)
+
+
+def _scaled(xp: Any, V: Array, A: Array, B: Array, shift: Array) -> Array:
+    """B ∘ AV ⊘ (AAᵀB + shift) with R's ε: H given Wᵀ, or Wᵀ given H, since V is symmetric."""
+    above = positive(xp, B * times(xp, A, V), EPSILON)
+    return above / ((A @ xp.matrix_transpose(A)) @ B + shift + EPSILON)
 
 
 def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:

@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any
 from partita import kernels
 from partita.nmf import _hals
 from partita.nmf._accelerate import Looks, State, run_compiled
-from partita.nmf._common import Blocks, Factors, Model, Target, divide, namespace, transpose
+from partita.nmf._common import (
+    Blocks,
+    Factors,
+    Model,
+    Target,
+    Width,
+    divide,
+    inner,
+    namespace,
+    total,
+    transpose,
+)
+from partita.nmf._multiplicative import times
 
 if TYPE_CHECKING:
     from partita.nmf._common import Array
@@ -26,11 +38,11 @@ def start(W: Array, H: Array, draw: Any) -> Factors:
     return Factors(xp.matrix_transpose(H), H)
 
 
-def multiply(V: Array, factors: Factors, iteration: int) -> Factors:
+def multiply(V: Array, factors: Factors, iteration: int, width: Width | None = None) -> Factors:
     """H ← H ∘ (½ + ½ HV ⊘ HHᵀH), which does not overshoot (Ding, He & Simon 2005); W = Hᵀ."""
     xp = namespace(factors.W)
     H = factors.H
-    H = H * (0.5 + 0.5 * divide(xp, H @ V, (H @ xp.matrix_transpose(H)) @ H))
+    H = H * (0.5 + 0.5 * divide(xp, times(xp, H, V), (H @ xp.matrix_transpose(H)) @ H))
     return Factors(xp.matrix_transpose(H), H)
 
 
@@ -45,12 +57,12 @@ def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
     """Towards the least-squares answer given Hᵀ, as far as the objective falls."""
     xp = target.xp
     (B,) = blocks
-    P, G = target.times(B), B @ xp.matrix_transpose(B)
+    P, G = target.times(B), inner(xp, B, B)
     D = _hals.half(target, P, G, B, B.shape[-2]) - B
     quartic = _quartic(target, B, D, P, G)
     t = _least(xp, quartic)
     value = quartic[4] + t * (quartic[3] + t * (quartic[2] + t * (quartic[1] + t * quartic[0])))
-    return (B + t[..., None, None] * D,), value
+    return (B + xp.astype(t, B.dtype)[..., None, None] * D,), value
 
 
 def _quartic(target: Target, B: Array, D: Array, P: Array, G: Array) -> list[Array]:
@@ -58,11 +70,10 @@ def _quartic(target: Target, B: Array, D: Array, P: Array, G: Array) -> list[Arr
     xp = target.xp
 
     def dot(x: Array, y: Array) -> Array:
-        return xp.sum(x * y, axis=(-2, -1))
+        return total(xp, x * y)
 
     Q = target.times(D)
-    cross = B @ xp.matrix_transpose(D)
-    own = D @ xp.matrix_transpose(D)
+    cross, own = inner(xp, B, D), inner(xp, D, D)
     mixed = cross + xp.matrix_transpose(cross)
     return [
         0.5 * dot(own, own),

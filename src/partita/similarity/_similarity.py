@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from partita import validate
+from partita import devices, validate
 from partita.draws import as_draws
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.partitions import canonical
-from partita.similarity import _dense, _responsibilities
+from partita.similarity import _dense, _device, _responsibilities
 from partita.similarity._dense import Dense
+from partita.similarity._device import OnDevice
 from partita.similarity._implicit import Implicit
 from partita.similarity._responsibilities import Responsibilities
 
@@ -130,9 +131,52 @@ class Similarity:
         """The draws that it was made from, if it was."""
         return self._draws
 
+    @property
+    def device(self) -> str | None:
+        """The device that the matrix is on, or None for the host."""
+        return self._backing.device.name if isinstance(self._backing, OnDevice) else None
+
+    @property
+    def on_device(self) -> Any:
+        """The matrix as an array of the device's library; None on the host."""
+        return self._backing.array if isinstance(self._backing, OnDevice) else None
+
+    def to_device(self, device: Any, *, dtype: Any = None) -> Similarity:
+        """Return the same similarity as a matrix on a device, or on the host for ``"cpu"``.
+
+        Parameters
+        ----------
+        device : str
+            "cuda", "cuda:1", "torch:cuda", "cupy:cuda", "torch:cpu"; "cpu" is NumPy on the host.
+        dtype : {float32, float64}, optional
+            float32 on a device and float64 on the host unless given; a matrix that is on a device
+            keeps its own.
+        """
+        where = devices.resolve(device)
+        if where is None:
+            matrix = self.to_dense(dtype=np.float64 if dtype is None else dtype)
+            return Similarity._of_dense(matrix, self.item_names, self._draws)
+        if isinstance(self._backing, OnDevice):
+            own = np.dtype(str(self._backing.array.dtype).rpartition(".")[2])
+            wanted = own if dtype is None else validate.float_dtype("dtype", dtype)
+            if self.device == where.name and wanted == own:
+                return self
+            array = where.put(self._backing.dense(wanted, 1))
+            return Similarity._of(OnDevice(array, where), self.item_names, self._draws)
+        dtype = validate.float_dtype("dtype", np.float32 if dtype is None else dtype)
+        if isinstance(self._backing, Implicit):
+            backing = _device.counted(self._backing.draws, where, dtype)
+        else:
+            where.check_room(
+                f"The dense similarity of {self.n_items:,} items", self.n_items**2 * dtype.itemsize
+            )
+            backing = OnDevice(where.put(self.to_dense(dtype=dtype)), where)
+        return Similarity._of(backing, self.item_names, self._draws)
+
     def __repr__(self) -> str:
         kind = {
             Dense: "dense",
+            OnDevice: f"dense, on {self.device}",
             Implicit: "implicit, from draws",
             Responsibilities: "implicit, from responsibilities",
         }[type(self._backing)]
@@ -204,7 +248,12 @@ class Similarity:
 
 
 def posterior_similarity(
-    draws: Any, *, kind: str = "dense", dtype: Any = np.float64, n_jobs: int | None = -1
+    draws: Any,
+    *,
+    kind: str = "dense",
+    dtype: Any = None,
+    n_jobs: int | None = -1,
+    device: Any = None,
 ) -> Similarity:
     """Estimate the posterior similarity matrix π̂ of eq. 4.
 
@@ -217,10 +266,13 @@ def posterior_similarity(
         Weighted or not.
     kind : {"dense", "implicit"}
         In memory, or as an operator on the draws that never allocates n².
-    dtype : {float64, float32}
-        Of the dense matrix.
+    dtype : {float64, float32}, optional
+        Of the dense matrix: float64, on a device float32, unless given.
     n_jobs : int
         Threads; -1, the default, is every core.
+    device : str, optional
+        Count on a GPU and leave the matrix there: "cuda", "cuda:1", or with the library named,
+        "torch:cuda", "cupy:cuda", "torch:cpu". What NMF does with it happens there too.
 
     Returns
     -------
@@ -235,6 +287,13 @@ def posterior_similarity(
     """
     validate.choice("kind", kind, ("dense", "implicit"))
     implicit = Similarity.from_draws(draws)
+    if devices.resolve(device) is not None:
+        if kind == "implicit":
+            raise InvalidValueError(
+                "`kind` must be 'dense' with a `device`; an implicit similarity is the draws, on "
+                "the host."
+            )
+        return implicit.to_device(device, dtype=dtype)
     if kind == "implicit":
         return implicit
     array = implicit.to_dense(dtype=dtype, n_jobs=n_jobs)

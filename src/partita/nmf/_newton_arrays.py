@@ -1,0 +1,102 @@
+"""The Newton step and the divergence of ``kl`` and ``ns`` in the array API, for GPUs.
+
+All restarts and a block of columns at a time: the columns of B are problems of their own, so the
+memory that a step takes does not grow with the square of the number of items.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from partita.distributed import blocks
+from partita.nmf._common import block_size, positive, total
+
+if TYPE_CHECKING:
+    from partita.nmf._common import Array
+
+_HALVINGS = 8
+_STEEPEST = 1e-6
+
+
+def half(xp: Any, V: Array, A: Array, B: Array, n_sweeps: int) -> Array:
+    """B after one damped Newton step of each of its columns, with A fixed."""
+    K, n = A.shape[-2:]
+    first = [k for k in range(K) for _ in range(k, K)]
+    second = [m for k in range(K) for m in range(k, K)]
+    pairs = xp.stack(
+        [A[..., k, :] * A[..., m, :] for k, m in zip(first, second, strict=True)], axis=-2
+    )
+    sums = xp.sum(A, axis=-1)[..., None]
+    parts = [
+        _columns(xp, V[:, part], A, B[..., part], pairs, sums, n_sweeps)
+        for part in blocks(n, block_size(B, n))
+    ]
+    return parts[0] if len(parts) == 1 else xp.concat(parts, axis=-1)
+
+
+def _columns(
+    xp: Any, V: Array, A: Array, B: Array, pairs: Array, sums: Array, n_sweeps: int
+) -> Array:
+    tiny = _tiny(xp, B)
+    At = xp.matrix_transpose(A)
+    r = 1.0 / (At @ B + tiny)
+    u = V * r
+    g = sums - A @ u
+    u = u * r
+    d, g = _descend(xp, pairs @ u, g, B, n_sweeps)
+    delta = At @ d
+    weight = u * delta * delta
+    slope = xp.sum(g * d, axis=-2) - xp.sum(weight, axis=-2)
+    t = _damping(xp, weight, delta * r, slope)
+    return positive(xp, B + t[..., None, :] * d)
+
+
+def _tiny(xp: Any, x: Array) -> float:
+    return 1e-150 if x.dtype == xp.float64 else 1e-18
+
+
+def _descend(xp: Any, hess: Array, g: Array, B: Array, n_sweeps: int) -> tuple[Array, Array]:
+    """Coordinate descent on the bounded quadratic; ``hess`` has the entries on and above k = m."""
+    K = B.shape[-2]
+    at = [[_upper(K, min(k, m), max(k, m)) for m in range(K)] for k in range(K)]
+    d = xp.zeros_like(B)
+    for _ in range(n_sweeps):
+        for k in range(K):
+            row = xp.stack([hess[..., i, :] for i in at[k]], axis=-2)
+            h, gk = row[..., k, :], g[..., k, :]
+            floor = -B[..., k, :] - d[..., k, :]
+            usable = h > 1e-30
+            step = -gk / xp.where(usable, h, xp.ones_like(h))
+            step = xp.where(step > floor, step, floor)
+            step = xp.where(usable, step, xp.where(gk > 0, floor, xp.zeros_like(gk)))
+            d[..., k, :] = d[..., k, :] + step
+            g = g + row * step[..., None, :]
+    return d, g
+
+
+def _upper(K: int, k: int, m: int) -> int:
+    return k * K - k * (k - 1) // 2 + m - k
+
+
+def _damping(xp: Any, weight: Array, x: Array, slope: Array) -> Array:
+    fall = xp.where(x < 0, x, xp.zeros_like(x))
+    t = xp.ones_like(slope)
+    for _ in range(_HALVINGS):
+        y = positive(xp, 1.0 + t[..., None, :] * fall, _STEEPEST)
+        safe = slope + 0.5 * t * xp.sum(weight / y, axis=-2) <= 0
+        t = xp.where(safe, t, 0.5 * t)
+    return xp.where(safe, t, xp.zeros_like(t))
+
+
+def divergence(xp: Any, V: Array, A: Array, B: Array) -> Array:
+    """Σ V log(V/t) - V + t with t = AᵀB, for every restart, summed in float64."""
+    n = V.shape[0]
+    Bt = xp.matrix_transpose(B)
+    found = 0.0 * total(xp, A)
+    for part in blocks(n, block_size(B, n)):
+        v, t = V[part, :], Bt[..., part, :] @ A
+        seen = v > 0
+        ratio = xp.where(seen, v, xp.ones_like(v)) / (t + _tiny(xp, B))
+        logs = xp.where(seen, v * xp.log(ratio), xp.zeros_like(t))
+        found = found + total(xp, logs + (t - v))
+    return found
