@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from partita import losses, search, validate
-from partita.cli import _common
+from partita.cli import _cluster, _common
 
 if TYPE_CHECKING:
     from partita.estimation import Estimate
@@ -37,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _common.add_time_limit_argument(parser, "for each search; the best so far is given")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file too")
     _common.add_running_arguments(parser)
+    _cluster.add_scheduler_argument(
+        parser,
+        "its workers do the work, and read the draws if they are in a store",
+    )
     _common.add_output_arguments(parser)
 
 
@@ -52,15 +56,16 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = arguments.search or "auto"
     if arguments.time_limit is not None:
         chosen = [search.limited(one, arguments.time_limit) for one in search.resolve(chosen)]
-    best = estimate(
-        _common.read_either(arguments),
-        loss=arguments.loss,
-        search=chosen,
-        method=arguments.method,
-        n_clusters=arguments.clusters,
-        rng=arguments.seed,
-        n_jobs=arguments.jobs,
-    )
+    with _cluster.connected(arguments) as n_threads:
+        best = estimate(
+            _common.read_either(arguments),
+            loss=arguments.loss,
+            search=chosen,
+            method=arguments.method,
+            n_clusters=arguments.clusters,
+            rng=arguments.seed,
+            n_jobs=n_threads or arguments.jobs,
+        )
     if arguments.save:
         best.save(arguments.save)
     _common.write(text(best, form), arguments)

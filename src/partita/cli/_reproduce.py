@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from partita.cli import _cluster
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita reproduce``."""
@@ -31,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", default="out/reproduce", help="the folder; default %(default)s"
     )
+    _cluster.add_scheduler_argument(parser, "its workers run the replicates")
     only = parser.add_argument_group("the simulation")
     only.add_argument("--replicates", type=int, help="data sets of each configuration; default 100")
     only.add_argument("--prior", choices=("independent", "paper"), help="default independent")
@@ -42,13 +45,14 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the studies one after the other and say where their pages are."""
     from partita import studies, validate
 
-    n_jobs = validate.n_jobs(arguments.n_jobs)
     names = arguments.names or list(studies.NAMES)
     plans = {name: _plan(name, arguments) for name in names}
     for name, plan in plans.items():
         folder = Path(arguments.output) / name
         began = time.perf_counter()
-        findings = plan.run(folder, n_jobs=n_jobs, resume=arguments.resume)
+        with _cluster.connected(arguments) as n_threads:
+            n_jobs = n_threads or validate.n_jobs(arguments.n_jobs)
+            findings = plan.run(folder, n_jobs=n_jobs, resume=arguments.resume)
         page = findings.write(folder)
         sys.stdout.write(f"{findings}\n\n")
         minutes = (time.perf_counter() - began) / 60

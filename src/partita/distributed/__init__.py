@@ -1,13 +1,16 @@
 """Blocks of work, mapped in order: over threads, or wherever the labels are.
 
 ``_threads``: any parts on threads, with progress and Ctrl-C. ``_items``: blocks of items of a label
-matrix that may be in memory, in a store or on a cluster. Results come back in the order of the
+matrix that may be in memory, in a store or on a cluster. ``_dask``: a label matrix that is an array
+of Dask. Results come back in the order of the
 blocks, and where a block begins depends on the shape of the labels alone, so neither the number of
 threads nor the place of the labels ever changes an answer.
 
 Imports NumPy and the standard library; knows nothing of draws beyond "a matrix of labels".
 """
 
+from partita.distributed._alone import one_blas_thread
+from partita.distributed._dask import DaskLabels, is_dask_array
 from partita.distributed._items import (
     LabelSource,
     Pieces,
@@ -19,14 +22,17 @@ from partita.distributed._items import (
 from partita.distributed._threads import Progress, blocks, map_blocks, progress
 
 __all__ = [
+    "DaskLabels",
     "LabelSource",
     "Pieces",
     "Progress",
     "blocks",
+    "is_dask_array",
     "item_blocks",
     "map_blocks",
     "map_items",
     "map_pieces",
+    "one_blas_thread",
     "ordered_sum",
     "progress",
 ]

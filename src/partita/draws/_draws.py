@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import io, validate
-from partita.distributed import LabelSource
+from partita.distributed import DaskLabels, LabelSource, is_dask_array
 from partita.draws import _checks
 from partita.draws._distinct import distinct_draws
 from partita.draws._stored import StoredLabels
@@ -35,7 +35,8 @@ class Draws:
         Kept canonical: each draw's clusters are numbered 0, 1, ... by first appearance, in the
         smallest unsigned dtype. Or labels that stay where they are and are read in blocks: an
         object with ``shape``, ``dtype`` and ``read(draws, items)``, both slices, such as
-        :func:`read_draws` gives for files larger than memory.
+        :func:`read_draws` gives for files larger than memory, or a ``dask.array``, best chunked
+        over items alone.
     weights : array-like of shape (n_draws,), optional
         Non-negative weights, such as importance weights or counts; all equal if None.
     chains : array-like of shape (n_draws,), optional
@@ -93,6 +94,8 @@ class Draws:
         given: Any = self.labels
         if isinstance(given, StoredLabels):
             return
+        if is_dask_array(given):
+            given = DaskLabels(given)
         if isinstance(given, LabelSource):
             self._set("labels", StoredLabels.of(given))
             return

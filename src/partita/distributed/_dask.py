@@ -1,0 +1,165 @@
+"""Labels in a Dask array: the same blocks of items, worked on where Dask puts them.
+
+A block is a slice of the array, so that the workers read of a store what they need and nothing
+else; nothing of the labels comes to this process. What a block needs besides (the function, what is
+shared, what belongs to its items) stands in the graph itself, never in scattered data: Dask can
+make anything again from the graph when a worker is lost, and does. Results come back in the order
+of the blocks. Nothing here schedules: ``dask.compute`` and ``dask.persist`` run on the cluster that
+a client is connected to, or on Dask's threads where there is none.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita.distributed._alone import one_blas_thread
+from partita.distributed._items import Pieces
+from partita.distributed._threads import progress
+from partita.errors import InvalidValueError, OutOfMemoryError, PartitaWarning
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def is_dask_array(x: Any) -> bool:
+    """Whether ``x`` is an array of Dask; nothing is imported to find out."""
+    kind = type(x)
+    return kind.__module__.split(".")[0] == "dask" and hasattr(x, "chunks") and hasattr(x, "dtype")
+
+
+class DaskLabels:
+    """Labels (n_draws, n_items) in a ``dask.array``, a :class:`~partita.distributed.LabelSource`.
+
+    Parameters
+    ----------
+    array : dask.array.Array, shape (n_draws, n_items)
+        Integers, best chunked over items alone and kept where every worker can read it (Zarr) or
+        persisted on the workers: each pass over the draws computes it again.
+    """
+
+    def __init__(self, array: Any) -> None:
+        if array.ndim != 2 or any(np.isnan(size) for size in array.shape):
+            raise InvalidValueError(
+                "`labels` in a Dask array must have a row for each draw and a column for each item "
+                f"and a known shape; got shape {array.shape}."
+                + (" Call compute_chunk_sizes() on it." if array.ndim == 2 else "")
+            )
+        if array.numblocks[0] > 1:
+            warnings.warn(
+                f"`labels` is chunked over draws, {array.numblocks[0]} chunks of them; every pass "
+                "over the items puts them together again. Keep it chunked over items alone: "
+                "rechunk((-1, size)) and to_zarr(), or persist().",
+                PartitaWarning,
+                stacklevel=4,
+            )
+        self.array = array
+        self._cut: dict[tuple[int, ...], list[Any]] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_draws, n_items)."""
+        return (int(self.array.shape[0]), int(self.array.shape[1]))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As stored."""
+        found: np.dtype[Any] = np.dtype(self.array.dtype)
+        return found
+
+    def read(self, draws: slice, items: slice) -> NDArray[Any]:
+        """Bring a part of the labels here: a few draws, or a few items, not all."""
+        return np.asarray(_told(lambda: self.array[draws, items].compute()))
+
+    def map_items(
+        self,
+        work: Callable[..., Any],
+        parts: Sequence[slice],
+        *,
+        convert: Callable[[Any], Any] | None,
+        along: Sequence[Any],
+        shared: Sequence[Any],
+        keep: bool,
+        reads: bool,
+        label: str,
+    ) -> Any:
+        """Run ``work`` on every block; see :mod:`partita.distributed._items`.
+
+        Returns
+        -------
+        iterator of results in order, or (Pieces, list of what is sent) if ``keep``
+        """
+        import dask
+
+        same = dask.delayed((work, convert, tuple(shared)), traverse=False, pure=False)
+        blocks = self._blocks(parts) if reads else [None] * len(parts)
+        on_block = dask.delayed(_on_block, pure=False)
+        done = [
+            on_block(same, block, items, [_piece(x, number, items) for x in along])
+            for number, (block, items) in enumerate(zip(blocks, parts, strict=True))
+        ]
+        if not keep:
+            return _gathered(done, label)
+        both = _persisted([one[k] for k in (0, 1) for one in done])
+        return Pieces(both[: len(parts)]), list(_gathered(both[len(parts) :], label))
+
+    def _blocks(self, parts: Sequence[slice]) -> list[Any]:
+        """The blocks as delayed arrays; slices of a store become reads of just that slice."""
+        key = tuple(part.stop for part in parts)
+        if key not in self._cut:
+            pieces = [self.array[:, part].rechunk(-1, method="tasks") for part in parts]
+            self._cut[key] = [piece.to_delayed().ravel()[0] for piece in pieces]
+        return self._cut[key]
+
+
+def _on_block(same: Any, raw: Any, items: slice, pieces: list[Any]) -> Any:
+    """What a worker runs: the block as canonical labels, then the work."""
+    work, convert, shared = same
+    with one_blas_thread():
+        block = None
+        if raw is not None:
+            block = np.ascontiguousarray(raw if convert is None else convert(raw))
+        return work(block, items, *pieces, *shared)
+
+
+def _piece(x: Any, number: int, items: slice) -> Any:
+    """A reference to what is on the workers already, or the part of an array, to travel."""
+    if isinstance(x, Pieces):
+        return x[number]
+    import dask
+
+    return dask.delayed(np.ascontiguousarray(x[items]), traverse=False, pure=False)
+
+
+def _persisted(tasks: list[Any]) -> list[Any]:
+    import dask
+
+    return list(_told(lambda: dask.persist(*tasks, optimize_graph=True)))
+
+
+def _gathered(tasks: list[Any], label: str) -> Iterator[Any]:
+    import dask
+
+    with progress(len(tasks), label) as bar:
+        done = _told(lambda: dask.compute(*tasks))
+        bar.advance(len(tasks))
+    return iter(done)
+
+
+def _told(call: Callable[[], Any]) -> Any:
+    """Call Dask: no word about large graphs, and a clear one where workers keep dying."""
+    import dask
+
+    try:
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            return call()
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            raise OutOfMemoryError(
+                "`labels` on the cluster: workers died at the same block of items again and again, "
+                f"most likely for want of memory ({error}). Give them more, or fewer threads."
+            ) from error
+        raise

@@ -1,0 +1,9 @@
+"""Work for blocks of items that the tests send to workers."""
+
+from __future__ import annotations
+
+
+def spread(block, items, weights):
+    """Something to keep and something to send that both depend on every label."""
+    kept = block.sum(axis=0) * weights + items.start
+    return kept, float((kept * weights).sum())

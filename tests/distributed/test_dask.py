@@ -1,0 +1,169 @@
+"""Labels in a Dask array give what the same labels in memory give, on a cluster or on threads.
+
+One small cluster serves the whole module; it is the slow part.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+
+import joblib
+import numpy as np
+import pytest
+
+import dask_work
+import partita as pt
+from partita.cli import main
+from partita.distributed import DaskLabels, _dask, map_pieces
+from partita.draws._stored import StoredLabels
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+N_ITEMS, N_DRAWS = 5_000, 24  # five blocks
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two worker processes of one thread each."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit="1GiB",
+            silence_logs=logging.ERROR,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def array():
+    """Five clusters, a fifth of the labels wrong, numbered from -3 and in no order."""
+    random = np.random.default_rng(3)
+    truth = np.arange(N_ITEMS) * 5 // N_ITEMS
+    labels = np.tile(truth, (N_DRAWS, 1))
+    wrong = random.random(labels.shape) < 0.2
+    labels[wrong] = random.integers(0, 5, wrong.sum())
+    return random.permutation(5)[labels] - 3
+
+
+@pytest.fixture(scope="module")
+def here(array):
+    return pt.Draws(array)
+
+
+@pytest.fixture(scope="module")
+def there(client, array):
+    return pt.Draws(da.from_array(array, chunks=(-1, 1_700)))
+
+
+def _kill_a_worker(client):
+    process = next(iter(client.run(os.getpid).values()))
+    os.kill(process, signal.SIGKILL)
+
+
+def test_draws_are_those_in_memory(there, here):
+    assert isinstance(there.labels, StoredLabels)
+    assert isinstance(there.labels.source, DaskLabels)
+    assert there == here
+    np.testing.assert_array_equal(there.n_clusters, here.n_clusters)
+    np.testing.assert_array_equal(there.labels[3], here.labels[3])
+    assert there.take([5, 5, 2]).unique() == here.take([5, 5, 2]).unique()
+
+
+def test_pieces_survive_the_worker_that_held_them(client, there, here):
+    def passes(draws, between=lambda: None):
+        weights = np.linspace(0.0, 1.0, N_ITEMS)
+        kept, first = map_pieces(dask_work.spread, draws.labels, along=(weights,))
+        between()
+        _, second = map_pieces(dask_work.spread, draws.labels, along=(kept,))
+        return np.array(first + second)
+
+    want = passes(here)
+    np.testing.assert_array_equal(passes(there), want)
+    np.testing.assert_array_equal(passes(there, lambda: _kill_a_worker(client)), want)
+
+
+def test_without_a_cluster_threads_of_dask_do_it(array, here):
+    import dask
+
+    with dask.config.set(scheduler="threads"):
+        assert pt.Draws(da.from_array(array, chunks=(-1, 999))) == here
+
+
+def test_chunks_over_draws_are_put_together_with_a_word(array, here):
+    import dask
+
+    with dask.config.set(scheduler="sync"):
+        with pytest.warns(pt.errors.PartitaWarning, match="chunked over draws, 3 chunks"):
+            draws = pt.Draws(da.from_array(array, chunks=(8, 2_000)))
+        assert draws == here
+
+
+def test_shapes_that_cannot_be_are_refused():
+    with pytest.raises(pt.errors.InvalidValueError, match="a row for each draw"):
+        pt.Draws(da.zeros((2, 3, 4), dtype=int))
+    unknown = da.ones((4, 6), dtype=int)
+    with pytest.raises(pt.errors.InvalidValueError, match="compute_chunk_sizes"):
+        pt.Draws(unknown[:, da.ones(6, dtype=int) > 0])
+    with pytest.raises(pt.errors.InvalidTypeError, match="must be integers"):
+        pt.Draws(da.ones((4, 6)))
+
+
+def test_an_error_on_a_worker_is_the_same_error_here(client, array):
+    with pytest.raises(pt.errors.InvalidValueError, match="within a range of"):
+        pt.Draws(da.from_array(array * (1 << 30), chunks=(-1, 2_000)))
+
+
+def test_workers_that_keep_dying_are_said_to_lack_memory():
+    killed = type("KilledWorker", (Exception,), {})
+
+    def call():
+        raise killed("_on_block")
+
+    with pytest.raises(pt.errors.OutOfMemoryError, match="again and again"):
+        _dask._told(call)
+
+
+def test_restarts_and_ranks_run_on_the_cluster_through_joblib(client, draws):
+    search = pt.search.NMF("kl", ranks=(2, 3), n_init=3)
+    alone = pt.estimate(draws, search=search, rng=0)
+    with joblib.parallel_config(backend="dask"):
+        spread = pt.estimate(draws, search=search, rng=0, n_jobs=2)
+        fit = pt.factorize(pt.posterior_similarity(draws), rank=3, n_init=3, rng=0, n_jobs=2)
+    np.testing.assert_array_equal(spread.labels, alone.labels)
+    np.testing.assert_array_equal(spread.memberships, alone.memberships)
+    same = pt.factorize(pt.posterior_similarity(draws), rank=3, n_init=3, rng=0)
+    np.testing.assert_array_equal(fit.H, same.H)
+
+
+def test_the_shell_shares_restarts_out_over_a_scheduler(client, draws, tmp_path, capsys):
+    draws.save(tmp_path / "draws.npz")
+    words = ["estimate", str(tmp_path / "draws.npz"), "--search", "nmf-ls", "--seed", "1"]
+    assert main(words) == 0
+    alone = capsys.readouterr().out
+    assert main([*words, "--scheduler", client.scheduler.address]) == 0
+    assert capsys.readouterr().out == alone
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("nowhere", "must be an address"), ("tcp://127.0.0.1:9", "did not answer")],
+)
+def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, capsys, address, said):
+    monkeypatch.setattr("partita.cli._cluster.SECONDS", 0.5)
+    assert main(["estimate", "draws.npz", "--scheduler", address]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_dask_the_shell_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["estimate", "draws.npz", "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    assert "pip install 'partita[dask]'" in capsys.readouterr().err
