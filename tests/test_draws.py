@@ -61,7 +61,8 @@ def test_strings_floats_booleans_and_objects():
         ([[0, 1], [0]], "rectangular"),
         (np.array([[0, 1], [0]], dtype=object), "rectangular"),
         ([0, 1, 1], r"For a single draw pass \[labels\]"),
-        (np.zeros((2, 3, 4), int), "from_responsibilities"),
+        (np.eye(4, dtype=int)[[[0, 1, 2], [3, 0, 1]]], "from_responsibilities"),
+        (np.full((2, 3, 4), 0.25), "from_responsibilities"),
         (np.zeros((0, 3), int), "at least one draw"),
         (np.zeros((3, 0), int), "at least one draw"),
         ([[0.5, 1.0]], r"whole numbers; got .*0.5.* at \(0, 0\)"),
@@ -226,3 +227,10 @@ def test_about_of_a_file_that_is_not_ours(tmp_path):
     np.savez(tmp_path / "d.npz", labels=np.array([[0, 1]]), **{"about:df": np.ones(2)})
     with pytest.raises(pt.errors.FileError, match="about:df"):
         pt.read_draws(tmp_path / "d.npz")
+
+
+def test_three_axes_are_chains_draws_and_items():
+    labels = np.arange(24).reshape(2, 3, 4) % 5
+    draws = pt.Draws(labels)
+    assert draws == pt.Draws(labels.reshape(6, 4), chains=[0, 0, 0, 1, 1, 1])
+    assert pt.posterior_similarity(labels).draws == draws

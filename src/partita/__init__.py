@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         variation_of_information,
     )
     from partita.diagnostics import Diagnosis, diagnose
-    from partita.draws import Draws, read_draws
+    from partita.draws import Draws, as_draws, read_draws
     from partita.estimation import Estimate, estimate, expected_loss
     from partita.mixture import sample_mixture
     from partita.nmf import Factorization, factorize
@@ -64,6 +64,7 @@ _WHERE = {
     "Modes": "uncertainty",
     "Similarity": "similarity",
     "adjusted_rand_index": "comparison",
+    "as_draws": "draws",
     "certify": "certificates",
     "align_memberships": "uncertainty",
     "chips": "uncertainty",
@@ -114,6 +115,7 @@ __all__ = [
     "__version__",
     "adjusted_rand_index",
     "align_memberships",
+    "as_draws",
     "certify",
     "chips",
     "cluster_uncertainty",

@@ -134,6 +134,23 @@ def whole_numbers(name: str, value: Any) -> IntArray:
     raise InvalidTypeError(f"`{name}` must hold integers or strings; got dtype {array.dtype}.")
 
 
+def labels_by_chain(name: str, array: Any) -> None:
+    """Refuse an array of three axes that cannot be labels (chains, draws, items).
+
+    Memberships (draws, items, clusters) have three axes too: they are fractions, or one 1 among
+    zeros for every item.
+    """
+    if array.dtype.kind == "f" and array.size:
+        _whole_floats(name, array)
+    one_hot = array.dtype.kind in "biuf" and array.shape[2] > 1 and array.size
+    if one_hot and array.min() == 0 and array.max() == 1 and (array.sum(axis=2) == 1).all():
+        raise InvalidValueError(
+            f"`{name}` must be labels (chains, draws, items) if it has three axes; got one 1 among "
+            "zeros along the last, as memberships (draws, items, clusters) have. Pass "
+            "array.argmax(axis=2), or see Similarity.from_responsibilities."
+        )
+
+
 def _whole_floats(name: str, array: Any) -> IntArray:
     bad = ~np.isfinite(array)
     if bad.any():

@@ -89,8 +89,16 @@ class TestNpy:
         with pytest.raises(InvalidValueError, match=r"shape \(1, 3\)"):
             read_table(tmp_path / "a.npy")
 
-    def test_three_dimensions(self, tmp_path):
-        np.save(tmp_path / "a.npy", np.zeros((2, 3, 4)))
+    def test_three_dimensions_are_chains_draws_and_items(self, tmp_path):
+        labels = np.arange(24).reshape(2, 3, 4) % 5
+        np.save(tmp_path / "a.npy", labels)
+        table = read_table(tmp_path / "a.npy")
+        assert table.labels.tolist() == labels.reshape(6, 4).tolist()
+        assert table.chains.tolist() == [0, 0, 0, 1, 1, 1]
+
+    @pytest.mark.parametrize("array", [np.full((2, 3, 4), 0.25), np.eye(4)[[[0, 1], [2, 3]]]])
+    def test_memberships_are_not_labels(self, tmp_path, array):
+        np.save(tmp_path / "a.npy", array)
         with pytest.raises(InvalidValueError, match=r"Similarity\.from_responsibilities"):
             read_table(tmp_path / "a.npy")
 

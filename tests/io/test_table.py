@@ -25,7 +25,7 @@ class TestPaths:
             read_table(tmp_path / "nowhere.csv")
 
     def test_directory(self, tmp_path):
-        with pytest.raises(FileError, match="cannot be read: Is a directory"):
+        with pytest.raises(FileError, match="is a folder and no Zarr"):
             read_table(tmp_path)
 
     def test_no_permission(self, tmp_path, monkeypatch):

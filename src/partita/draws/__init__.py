@@ -5,8 +5,9 @@ Labels are in memory, or in a store that is read in blocks (``_stored``). Import
 """
 
 from partita.draws._draws import Draws
+from partita.draws._log_weights import probabilities
 from partita.draws._read import as_draws, read_draws
 from partita.draws._representative import representative
 from partita.draws._stored import StoredLabels
 
-__all__ = ["Draws", "StoredLabels", "as_draws", "read_draws", "representative"]
+__all__ = ["Draws", "StoredLabels", "as_draws", "probabilities", "read_draws", "representative"]

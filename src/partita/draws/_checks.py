@@ -26,11 +26,6 @@ def shape_hint(ndim: int) -> str:
     """What labels of the wrong number of dimensions may have meant."""
     if ndim == 1:
         return " For a single draw pass [labels]."
-    if ndim == 3:
-        return (
-            " For labels (chains, draws, items) pass labels.reshape(-1, n_items) and chains=; for "
-            "probabilities (draws, items, clusters) see Similarity.from_responsibilities."
-        )
     return ""
 
 

@@ -12,7 +12,9 @@ import numpy as np
 from partita import io, validate
 from partita.distributed import DaskLabels, LabelSource, is_dask_array
 from partita.draws import _checks
+from partita.draws._arviz import to_arviz
 from partita.draws._distinct import distinct_draws
+from partita.draws._log_weights import sampled
 from partita.draws._stored import StoredLabels
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.partitions import canonical_rows, smallest_dtype
@@ -20,7 +22,7 @@ from partita.partitions import canonical_rows, smallest_dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.typing import FloatArray, IntArray, Path
+    from partita.typing import FloatArray, IntArray, Path, Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +31,7 @@ class Draws:
 
     Parameters
     ----------
-    labels : array-like of shape (n_draws, n_items)
+    labels : array-like of shape (n_draws, n_items) or (n_chains, n_draws, n_items)
         Integers of any kind (1-based, negative, with gaps, another K in each draw) or strings; of
         a DataFrame, the columns name the items.
         Kept canonical: each draw's clusters are numbered 0, 1, ... by first appearance, in the
@@ -100,6 +102,11 @@ class Draws:
             self._set("labels", StoredLabels.of(given))
             return
         array = validate.whole_numbers("labels", given)
+        if array.ndim == 3 and 0 not in array.shape:
+            validate.labels_by_chain("labels", array)
+            if self.chains is None:
+                self._set("chains", np.repeat(np.arange(array.shape[0]), array.shape[1]))
+            array = array.reshape(-1, array.shape[2])
         if array.ndim != 2:
             raise InvalidValueError(
                 f"`labels` must have a row for each draw and a column for each item; got shape "
@@ -295,6 +302,48 @@ class Draws:
         first, owner = distinct_draws(labels)
         summed = np.bincount(owner, weights[kept], first.size).astype(np.float64)
         return self._with(labels=_rows(labels, first), weights=summed, chains=None, traces={})
+
+    @classmethod
+    def from_log_weights(
+        cls, log_weights: Any, *, key: str | None = None, rng: Seed = None
+    ) -> Draws:
+        """Sample labels from the weights of a marginalised mixture, one for each draw and item.
+
+        Stan, PyMC and NumPyro sum the labels out; what they keep is, for every draw and item,
+        log(weight of cluster k) + log density of the item under it, up to a constant. For losses
+        that need only a similarity, :meth:`Similarity.from_log_weights` is exact given the draws.
+
+        Parameters
+        ----------
+        log_weights : array-like, object or path
+            (draws, items, clusters) or (chains, draws, items, clusters), or what holds such an
+            array: ArviZ data, a dict of samples, a file.
+        key : str, optional
+            The variable, where there are several.
+        rng : int, SeedSequence or Generator, optional
+            One seed, one answer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Draws.from_log_weights(np.log([[[0.5, 0.5], [1e-9, 1.0]]]), rng=0).n_items
+        2
+        """
+        weights, seed = io.read_weights(log_weights, key), validate.seed(rng)
+        return cls(
+            sampled(weights.array, seed),
+            chains=weights.chains,
+            item_names=weights.item_names,
+            assumptions=(f"Labels were sampled from the weights of a mixture, seed {seed}.",),
+        )
+
+    def to_arviz(self) -> Any:
+        """Return the draws as ArviZ has them: variable ``labels`` (chain, draw, item), and traces.
+
+        An InferenceData where ArviZ before 1.0 is installed, else a DataTree, which is what later
+        ones use. :func:`read_draws` and every verb take it back, from ``.nc`` and Zarr too.
+        """
+        return to_arviz(self)
 
     def save(self, path: Path) -> None:
         """Write everything to an ``.npz`` file that :func:`read_draws` reads back."""

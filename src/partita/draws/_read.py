@@ -2,47 +2,106 @@
 
 from __future__ import annotations
 
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from partita import io
 from partita.draws._draws import Draws
+from partita.errors import FileError, InvalidValueError
 
 if TYPE_CHECKING:
     from partita.typing import Path
 
+_DIGITS = re.compile(r"([0-9]{1,18})")
+
 
 def read_draws(
-    path: Path,
+    path: Path | Sequence[Path],
     *,
     orient: str = "draws",
     header: bool | None = None,
     index: int | str | bool | None = None,
     key: str | None = None,
 ) -> Draws:
-    """Read draws from a CSV, TSV, ``.npy`` or ``.npz`` file.
+    """Read draws from a file or folder of any format that samplers write.
+
+    CSV, TSV and other text (gzip too; PReMiuM's ``_z.txt`` by its name), ``.npy``, ``.npz``,
+    NetCDF, Zarr, Parquet, ``.rds``, ``.RData`` and CmdStan's CSV; which one, the first bytes say.
 
     Parameters
     ----------
-    path : path
-        Text may be compressed with gzip. Nothing is ever unpickled.
+    path : path or list of paths
+        A list, or a pattern such as ``"fit_*.csv"``, is one chain a file. Nothing is ever
+        unpickled.
     orient : {"draws", "items"}
         What a row of the file is.
     header : bool, optional
-        Whether the first row holds names. Found out if None.
+        For text: whether the first row holds names. Found out if None.
     index : int, str or False, optional
-        The column that holds row names, by position or by name; False if there is none. If None,
-        the first column is taken as one only when its header cell is empty, or not a number while
-        all others are.
+        For text: the column that holds row names, by position or by name; False if there is none.
+        If None, the first column is taken as one only when its header cell is empty, or not a
+        number while all others are.
     key : str, optional
-        Which array of an ``.npz`` holds the labels; ``labels``, or the only 2-D array, if None.
+        Which array or variable holds the labels, such as ``"z"``, ``"posterior_predictive/z"`` or
+        ``"fit$clust"``. If None, the one called ``labels``, or the only one with a whole number
+        for every draw and item, or the only such one with a usual name.
 
     Returns
     -------
     Draws
         Its ``assumptions`` say in words what was found out rather than told.
     """
-    table = io.read_table(path, orient=orient, header=header, index=index, key=key)
+    how: dict[str, Any] = {"orient": orient, "header": header, "index": index, "key": key}
+    if not isinstance(path, str | PathLike):
+        return _chains_of(list(path), how)
+    text = os.fspath(path)
+    if isinstance(text, str) and glob.has_magic(text) and not os.path.lexists(text):
+        found = sorted(glob.glob(text), key=_by_number)
+        if not found:
+            raise FileError(f"{text!r} matches no file.")
+        return _chains_of(found, how)
+    return _of(io.read_table(text, **how))
+
+
+def as_draws(data: Any, *, key: str | None = None) -> Draws:
+    """Return ``data`` as draws, whatever holds them.
+
+    Parameters
+    ----------
+    data : object
+        A Draws; a path, or a list of paths, one chain each; an array (draws, items) or (chains,
+        draws, items), nested lists or a DataFrame; ArviZ InferenceData or DataTree, an xarray
+        Dataset or DataArray; a dict of samples; NumPyro's MCMC, PyMC's MultiTrace or a fit of
+        CmdStanPy.
+    key : str, optional
+        The variable that holds the labels, where there are several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_draws({"z": np.zeros((2, 50, 8), int), "mu": np.zeros((2, 50))})
+    Draws(100 draws of 8 items, 1 cluster, 2 chains)
+    """
+    if isinstance(data, Draws):
+        return data
+    if isinstance(data, str | PathLike) or _is_paths(data):
+        return read_draws(data, key=key)
+    container = io.container_of(data)
+    if container is not None:
+        return _of(io.table_of(container, key))
+    if key is not None:
+        raise InvalidValueError(
+            f"`key` must be left out for {type(data).__name__}, which holds one array; got {key!r}."
+        )
+    return Draws(data)
+
+
+def _of(table: io.Table) -> Draws:
     return Draws(
         table.labels,
         weights=table.weights,
@@ -54,10 +113,27 @@ def read_draws(
     )
 
 
-def as_draws(data: Any) -> Draws:
-    """Return ``data`` as draws: a Draws, a path, a DataFrame, an array or nested lists."""
-    if isinstance(data, Draws):
-        return data
-    if isinstance(data, str | PathLike):
-        return read_draws(data)
-    return Draws(data)
+def _is_paths(data: Any) -> bool:
+    """Whether data are a list of paths; strings only if they exist: labels are text too."""
+    if not isinstance(data, list | tuple) or not data:
+        return False
+    return all(
+        isinstance(one, PathLike) or (isinstance(one, str) and os.path.exists(one)) for one in data
+    )
+
+
+def _chains_of(paths: Iterable[Path], how: dict[str, Any]) -> Draws:
+    parts = [_of(io.read_table(path, **how)) for path in paths]
+    if not parts:
+        raise InvalidValueError("`path` must name at least one file; got an empty list.")
+    if len(parts) == 1:
+        return parts[0]
+    joined = Draws.concat(parts)
+    return replace(
+        joined, assumptions=(f"Each of {len(parts)} files is a chain.", *joined.assumptions)
+    )
+
+
+def _by_number(path: str) -> list[tuple[int, str]]:
+    """An order in which chain 10 comes after chain 9."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in _DIGITS.split(path)]

@@ -1,7 +1,11 @@
-"""Files to arrays and back: text tables, ``.npy`` and ``.npz``, read with care, written whole.
+"""Files and samplers' objects to arrays and back, read with care, written whole.
 
-Imports ``errors``, ``validate``, ``typing``, NumPy and the standard library; knows nothing of
-draws beyond "a table of labels".
+Text, ``.npy`` and ``.npz`` are read here; NetCDF, Parquet and R's files by a child process with
+limits (``_sandbox``); Zarr by a reader of its own that undoes no codec it cannot bound. Which
+variable of a container holds the labels is found out in one place (``_choose``, ``_container``).
+
+Imports ``errors``, ``validate``, ``typing``, NumPy and, when a file asks for it, an optional
+library; knows nothing of draws beyond "a table of labels".
 
 What is wrong with a file as a file (missing, truncated, ragged, larger than memory) is a
 :class:`~partita.errors.FileError` or :class:`~partita.errors.OutOfMemoryError`; a label that was
@@ -9,23 +13,31 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 """
 
 from partita.io._blocks import Blocks
+from partita.io._container import WEIGHTS
 from partita.io._npy_blocks import open_npy
 from partita.io._numpy import read_npy, read_npz
+from partita.io._objects import container_of
 from partita.io._parquet_blocks import open_parquet
-from partita.io._table import Table, read_table
+from partita.io._table import Table, read_table, table_of
+from partita.io._weights import Weights, read_weights
 from partita.io._write import check_place, write_atomically, write_npy, write_npz, write_text
 from partita.io._zarr_blocks import open_zarr
 
 __all__ = [
+    "WEIGHTS",
     "Blocks",
     "Table",
+    "Weights",
     "check_place",
+    "container_of",
     "open_npy",
     "open_parquet",
     "open_zarr",
     "read_npy",
     "read_npz",
     "read_table",
+    "read_weights",
+    "table_of",
     "write_atomically",
     "write_npy",
     "write_npz",

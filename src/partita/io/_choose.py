@@ -27,6 +27,15 @@ class Entry:
     kind: str
     itemsize: int
     dims: tuple[str, ...] | None = None
+    within: str | None = None
+    """What the names of its neighbours begin with, where that is not the group."""
+
+    @property
+    def folder(self) -> str:
+        """What the names of its neighbours begin with."""
+        if self.within is not None:
+            return self.within
+        return f"{self.group}/" if self.group else ""
 
     @property
     def group(self) -> str:
@@ -35,8 +44,8 @@ class Entry:
 
     @property
     def short(self) -> str:
-        """Its name without the group."""
-        return self.name.rpartition("/")[2]
+        """Its name without the group, or without the R object that it is a part of."""
+        return self.name.replace("$", "/").rpartition("/")[2]
 
     def __str__(self) -> str:
         kinds = {"f": "float", "i": "int", "u": "int", "b": "bool", "U": "text"}

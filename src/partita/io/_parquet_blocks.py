@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
-from partita.errors import FileError
+from partita.errors import FileError, InvalidValueError
 from partita.io._blocks import INTEGER_KINDS, bounds, check_size
-from partita.io._columns import Columns, item_columns, sorted_out
+from partita.io._choose import choose
 from partita.io._sandbox import Sandbox
+from partita.io._sandboxed import parquet_container
 from partita.io._source import format_of, opened, path_text
+from partita.io._wide import Wide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,38 +22,22 @@ if TYPE_CHECKING:
     from partita.typing import Path
 
 
-@dataclass(frozen=True)
-class ParquetTable:
-    """What a Parquet file says it holds."""
-
-    path: str
-    n_rows: int
-    groups: tuple[int, ...]
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    widths: tuple[int, ...]
-
-    @property
-    def columns(self) -> Columns:
-        """The columns by what their names say."""
-        return sorted_out(self.names)
-
-
 @dataclass(frozen=True, eq=False)
 class ParquetBlocks:
     """The labels of a Parquet file, (n_draws, n_items), of which only what is read is loaded."""
 
-    table: ParquetTable
+    table: Wide
     positions: tuple[int, ...]
     orient: str
     chains: NDArray[np.int64] | None
     dtype: np.dtype[Any]
+    groups: tuple[int, ...]
     sandbox: Sandbox = field(repr=False)
 
     @property
     def path(self) -> str:
         """The file."""
-        return self.table.path
+        return self.sandbox.path
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,7 +48,7 @@ class ParquetBlocks:
     @property
     def chunks(self) -> tuple[int, int]:
         """Draws and items that are stored together: a row group of a column."""
-        size = (max(self.table.groups, default=1), 1)
+        size = (max(self.groups, default=1), 1)
         return size if self.orient == "draws" else size[::-1]
 
     def read(self, draws: slice, items: slice) -> NDArray[Any]:
@@ -84,7 +70,7 @@ class ParquetBlocks:
     def _row_group_bytes(self, start: int, stop: int, n_columns: int) -> int:
         """What the row groups that a block touches take: they are decoded whole."""
         first = touched = 0
-        for n_rows in self.table.groups:
+        for n_rows in self.groups:
             touched += n_rows if first < stop and first + n_rows > start else 0
             first += n_rows
         return touched * n_columns * 8
@@ -92,21 +78,6 @@ class ParquetBlocks:
     def close(self) -> None:
         """End the process that reads."""
         self.sandbox.close()
-
-
-def described(sandbox: Sandbox) -> ParquetTable:
-    """What the file in a sandbox says it holds, checked."""
-    said = sandbox.described
-    try:
-        groups = tuple(int(n) for n in said["groups"])
-        columns = [(str(name), str(kind), int(width)) for name, kind, width in said["columns"]]
-        n_rows = int(said["n_rows"])
-    except (KeyError, TypeError, ValueError):
-        raise FileError(f"{sandbox.path!r} is corrupt: its reader broke.") from None
-    if n_rows != sum(groups) or min(groups, default=0) < 0 or not columns or not n_rows:
-        raise FileError(f"{sandbox.path!r} holds no rows, or not as many as it says.")
-    names, kinds, widths = (tuple(part) for part in zip(*columns, strict=True))
-    return ParquetTable(sandbox.path, n_rows, groups, names, kinds, widths)
 
 
 def open_parquet(path: Path, *, key: str | None = None, orient: str = "draws") -> ParquetBlocks:
@@ -130,28 +101,32 @@ def open_parquet(path: Path, *, key: str | None = None, orient: str = "draws") -
             raise FileError(f"{text!r} is not a Parquet file.")
     sandbox = Sandbox("parquet", text)
     try:
-        table = described(sandbox)
-        positions = _integer_columns(table, key)
-        chains = None
-        if orient == "draws" and table.columns.chain is not None:
-            request = {"start": 0, "stop": table.n_rows, "positions": [table.columns.chain]}
-            values = sandbox.array(request, table.n_rows * 8)[:, 0]
-            chains = np.unique(values, return_inverse=True)[1].astype(np.int64)
-        dtype = np.result_type(*{np.dtype(f"{table.kinds[i]}{table.widths[i]}") for i in positions})
-        dtype = np.dtype(np.uint8) if dtype.kind == "b" else dtype
-        return ParquetBlocks(table, positions, orient, chains, dtype, sandbox)
+        return _opened(sandbox, key, orient)
     except BaseException:
         sandbox.close()
         raise
 
 
-def _integer_columns(table: ParquetTable, key: str | None) -> tuple[int, ...]:
-    what = repr(table.path)
-    positions, _ = item_columns(table.names, table.kinds, key, what, lambda found: False)
+def _opened(sandbox: Sandbox, key: str | None, orient: str) -> ParquetBlocks:
+    table = parquet_container(sandbox)
+    chosen, _ = choose(table.entries, key, table.where, lambda entry: False)
+    positions = table.positions(chosen)
+    if len(chosen.shape) != 2:
+        raise InvalidValueError(
+            f"`key` must name a variable of {table.where} with a label for every draw and item; "
+            f"got {chosen.name!r}, of shape {chosen.shape}."
+        )
     for i in positions:
         if table.kinds[i] not in INTEGER_KINDS:
             raise FileError(
-                f"column {table.names[i]!r} of {what} does not hold whole numbers, and blocks are "
-                "read of these alone."
+                f"column {table.names[i]!r} of {table.where} does not hold whole numbers, and "
+                "blocks are read of these alone."
             )
-    return positions
+    chains = None
+    if orient == "draws" and table.columns.chain is not None:
+        values = table.columns_at([table.columns.chain], 0, table.n_rows)[:, 0]
+        chains = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    dtype = np.result_type(*{np.dtype(f"{table.kinds[i]}{table.widths[i]}") for i in positions})
+    dtype = np.dtype(np.uint8) if dtype.kind == "b" else dtype
+    groups = tuple(int(n) for n in sandbox.described["groups"])
+    return ParquetBlocks(table, positions, orient, chains, dtype, groups, sandbox)

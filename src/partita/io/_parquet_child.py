@@ -40,24 +40,13 @@ class ParquetReader:
             if low < high:
                 table = self._file.read_row_group(group, columns=names, use_threads=False)
                 table = table.slice(low - first, high - low)
-                parts.append(self._array(table, names, bool(request.get("as_list"))))
+                parts.append(self._array(table, names))
             first += n_rows
         if not parts:
             raise FileError(f"{self._path!r} is corrupt: it has no such rows.")
         return np.concatenate(parts)
 
-    def _array(self, table: Any, names: list[str], as_list: bool) -> NDArray[Any]:
-        if as_list:
-            column = table.column(names[0]).combine_chunks()
-            if column.null_count or column.values.null_count:
-                raise FileError(f"{self._path!r} must have no missing labels.")
-            flat = column.flatten().to_numpy(zero_copy_only=False)
-            if not len(table) or flat.size % len(table):
-                raise FileError(f"{self._path!r} must have a label for every item in every draw.")
-            widths = np.asarray(column.value_lengths().to_numpy(zero_copy_only=False))
-            if (widths != widths[0]).any():
-                raise FileError(f"{self._path!r} must have a label for every item in every draw.")
-            return np.asarray(flat.reshape(len(table), -1))
+    def _array(self, table: Any, names: list[str]) -> NDArray[Any]:
         columns = []
         for name in names:
             column = table.column(name)
@@ -68,13 +57,11 @@ class ParquetReader:
 
 
 def _kind(kind: Any) -> tuple[str, int]:
-    """The NumPy kind and bytes of an Arrow type; a list of numbers is "list" of its values."""
+    """The NumPy kind and bytes of an Arrow type; "other" for what is no number or text."""
     import pyarrow.types as types
 
     if types.is_dictionary(kind):
         kind = kind.value_type
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return ("list", _kind(kind.value_type)[1])
     if types.is_boolean(kind):
         return ("b", 1)
     if types.is_integer(kind) or types.is_floating(kind):

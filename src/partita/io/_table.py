@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
@@ -10,9 +11,13 @@ from numpy.typing import NDArray
 
 from partita import validate
 from partita.errors import FileError, InvalidTypeError, InvalidValueError
+from partita.io._blocks import chain_numbers
+from partita.io._container import Container, labels_in
+from partita.io._formats import CONTAINERS, open_container
 from partita.io._lines import text_lines
 from partita.io._numpy import Archive, Header, read_open_npy
-from partita.io._source import format_of, opened, path_text
+from partita.io._premium import is_premium, n_subjects
+from partita.io._source import Format, format_of, opened, path_text, reading
 from partita.io._text import read_text
 from partita.typing import Path
 
@@ -61,7 +66,7 @@ def read_table(
     index: int | str | bool | None = None,
     key: str | None = None,
 ) -> Table:
-    r"""Read labels from delimited text (gzip too), ``.npy`` or ``.npz``.
+    r"""Read labels from any file or folder that samplers write.
 
     What the file is, its first bytes say; the suffix matters where they say nothing. Nothing is
     unpickled, and nothing is allocated on the word of a header alone.
@@ -69,7 +74,8 @@ def read_table(
     Parameters
     ----------
     path : str or path-like
-        The file.
+        Delimited text (gzip too), ``.npy``, ``.npz``, NetCDF, Zarr, Parquet, ``.rds``,
+        ``.RData`` or CmdStan's CSV.
     orient : {"draws", "items"}
         Whether a row is a draw (columns are items) or an item (columns are draws).
     header : bool, optional
@@ -82,7 +88,8 @@ def read_table(
         header cells are numbers, or if the header is one cell short, as R writes it.
     key : str, optional
         For ``.npz``: the array to read, alone. By default ``labels`` with what ``Draws.save`` put
-        beside it, else the only 2-D array.
+        beside it, else the only 2-D array. For other formats that hold several variables: the one
+        that holds the labels, by default the only one that can.
 
     Examples
     --------
@@ -102,15 +109,40 @@ def read_table(
     """
     text = path_text(path)
     validate.choice("orient", orient, ("draws", "items"))
+    if os.path.isdir(text):
+        _only_for("text", text, header=header, index=index)
+        return _checked(_from_container("zarr", text, key, orient), text)
     with opened(text) as file:
         kind = format_of(file, text)
+        if kind in CONTAINERS:
+            _only_for("text", text, header=header, index=index)
+            return _checked(_from_container(kind, text, key, orient), text)
         if kind in ("npy", "npz"):
             _only_for("text", text, header=header, index=index)
             table = _from_npz(file, text, key) if kind == "npz" else _from_npy(file, text, key)
         else:
-            _only_for(".npz", text, key=key)
+            _only_for(".npz, NetCDF, Zarr, Parquet, R and CmdStan", text, key=key)
             table = _from_text(file, text, kind == "gzip", orient, header, index)
     return _checked(_oriented(table, orient), text)
+
+
+def table_of(container: Container, key: str | None, orient: str = "draws") -> Table:
+    """Return the labels that a container holds, with what came along."""
+    found = labels_in(container, key, orient)
+    return Table(
+        _labels(found.labels, f"the labels of {container.where}"),
+        item_names=found.item_names,
+        weights=found.weights,
+        chains=found.chains,
+        traces=found.traces,
+        assumptions=found.assumptions,
+    )
+
+
+def _from_container(kind: Format, path: str, key: str | None, orient: str) -> Table:
+    with reading(path), open_container(kind, path) as (container, said):
+        table = table_of(container, key, orient)
+    return replace(table, assumptions=(*said, *table.assumptions))
 
 
 def _only_for(what: str, path: str, **arguments: object) -> None:
@@ -130,8 +162,18 @@ def _from_text(
     index: int | str | bool | None,
 ) -> Table:
     lines = text_lines(file, path, gzipped=gzipped)
+    if is_premium(path) and orient == "draws":
+        header, index = header or False, False if index is None else index
     read = read_text(lines, path, orient=orient, header=header, index=index)
     said = ("The file is compressed with gzip.", *read.assumptions)
+    n_fitted = n_subjects(path) if is_premium(path) and orient == "draws" else None
+    if n_fitted is not None and 0 < n_fitted < read.labels.shape[1] and not read.column_names:
+        beyond = f"Columns beyond {n_fitted} are predictions, as PReMiuM's log says, and left out."
+        return Table(
+            read.labels[:, :n_fitted],
+            label_names=read.label_names,
+            assumptions=(*said[not gzipped :], beyond),
+        )
     return Table(
         read.labels,
         item_names=read.column_names if orient == "draws" else read.row_names,
@@ -141,15 +183,16 @@ def _from_text(
 
 
 def _from_npy(file: BinaryIO, path: str, key: str | None) -> Table:
-    _only_for(".npz", path, key=key)
-    return Table(_labels(read_open_npy(file, path), repr(path)))
+    _only_for(".npz, NetCDF, Zarr, Parquet, R and CmdStan", path, key=key)
+    return _in_chains(read_open_npy(file, path), repr(path))
 
 
 def _from_npz(file: BinaryIO, path: str, key: str | None) -> Table:
     archive = Archive(file, path)
     chosen, why = _chosen(archive, path, key)
-    labels = _labels(archive.read(chosen), f"array {chosen!r} of {path!r}")
-    table = Table(labels, assumptions=(f"Labels are the array {chosen!r}: {why}.",))
+    table = _in_chains(archive.read(chosen), f"array {chosen!r} of {path!r}")
+    said = (f"Labels are the array {chosen!r}: {why}.", *table.assumptions)
+    table = replace(table, assumptions=said)
     if key is not None or chosen != "labels":
         return table
     beside = {name: archive.read(name) for name in archive.headers if name in _KIND_OF}
@@ -168,7 +211,7 @@ def _from_npz(file: BinaryIO, path: str, key: str | None) -> Table:
         table,
         item_names=None if names is None else tuple(names.tolist()),
         weights=beside.get("weights"),
-        chains=beside.get("chains"),
+        chains=beside.get("chains", table.chains),
         traces=traces,
         about=_about(archive, path),
     )
@@ -213,15 +256,18 @@ def _is_table(header: Header, kinds: str) -> bool:
     return len(header.shape) == 2 and header.dtype is not None and header.dtype.kind in kinds
 
 
+def _in_chains(array: NDArray[Any], what: str) -> Table:
+    """Labels (draws, items), or (chains, draws, items) with the chains told apart."""
+    if array.ndim != 3:
+        return Table(_labels(array, what))
+    validate.labels_by_chain(what, array)
+    table = Table(_labels(array.reshape(-1, array.shape[2]), what))
+    said = f"The array is (chains, draws, items): {validate.count_text(len(array), 'chain')}."
+    return replace(table, chains=chain_numbers(array.shape), assumptions=(said,))
+
+
 def _labels(array: NDArray[Any], what: str) -> NDArray[Any]:
     """Check that an array can be labels of draws; whole floats become integers."""
-    if array.ndim == 3:
-        raise InvalidValueError(
-            f"{what} must be 2-D, draws by items; got shape {array.shape}. Labels (chains, "
-            "draws, items): save them with the chains stacked, and a 1-D array `chains` beside "
-            "them in an npz; probabilities (draws, items, clusters): see "
-            "Similarity.from_responsibilities."
-        )
     if array.ndim == 1:
         raise InvalidValueError(
             f"{what} must be 2-D, draws by items; got shape {array.shape}. If it is one draw, "

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from partita import devices, validate
-from partita.draws import as_draws
+from partita import devices, io, validate
+from partita.draws import as_draws, probabilities
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.partitions import canonical
 from partita.similarity import _dense, _device, _responsibilities
@@ -110,6 +110,34 @@ class Similarity:
         n_draws = array.shape[0]
         w = np.ones(n_draws) if weights is None else validate.weights("weights", weights, n_draws)
         return cls._of(Responsibilities(array, np.asarray(w / w.sum())), None)
+
+    @classmethod
+    def from_log_weights(cls, log_weights: Any, *, key: str | None = None) -> Similarity:
+        """Return the similarity of a marginalised mixture from the weights that its sampler kept.
+
+        Given the draws of the other parameters this is the exact similarity, so it varies less
+        than one counted from sampled labels (Rao-Blackwell). For losses that need draws see
+        :meth:`Draws.from_log_weights`.
+
+        Parameters
+        ----------
+        log_weights : array-like, object or path
+            For every draw, item and cluster the log of the cluster's weight times the density of
+            the item under it, up to a constant: (draws, items, clusters) or (chains, draws, items,
+            clusters), or what holds such an array: ArviZ data, a dict of samples, a file.
+        key : str, optional
+            The variable, where there are several.
+
+        Examples
+        --------
+        >>> Similarity.from_log_weights(np.log([[[0.2, 0.2], [3.0, 1.0]]])).to_dense()
+        array([[1. , 0.5],
+               [0.5, 1. ]])
+        """
+        weights = io.read_weights(log_weights, key)
+        n_draws = weights.array.shape[0]
+        backing = Responsibilities(probabilities(weights.array), np.full(n_draws, 1.0 / n_draws))
+        return cls._of(backing, weights.item_names)
 
     @property
     def n_items(self) -> int:

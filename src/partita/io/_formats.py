@@ -1,0 +1,81 @@
+"""A path to a container of variables, whatever the format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from partita.io._cmdstan import CmdStanFile
+from partita.io._container import Box, Container
+from partita.io._sandbox import Sandbox
+from partita.io._sandboxed import NetcdfContainer, RdataContainer, parquet_container
+from partita.io._zarr import ZarrArray
+from partita.io._zarr_blocks import entry_of, zarr_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from partita.io._choose import Entry
+    from partita.io._source import Format
+
+CONTAINERS = frozenset(("netcdf", "zarr", "parquet", "rdata", "cmdstan", "cmdstan-gzip"))
+_IN_WORDS = {
+    "netcdf": "The file is NetCDF.",
+    "zarr": "The folder is a Zarr store.",
+    "parquet": "The file is Parquet.",
+    "rdata": "The file is R's.",
+    "cmdstan": "The file is CmdStan's CSV.",
+    "cmdstan-gzip": "The file is CmdStan's CSV, compressed with gzip.",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ZarrContainer:
+    """The arrays of a Zarr array or group."""
+
+    path: str
+    arrays: dict[str, ZarrArray]
+
+    @property
+    def where(self) -> str:
+        """The folder, for errors."""
+        return repr(self.path)
+
+    @property
+    def held(self) -> int:
+        """The bytes that the folder holds."""
+        return sum(array.stored_bytes for array in self.arrays.values())
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The arrays."""
+        return [entry_of(name, array) for name, array in self.arrays.items()]
+
+    def read(self, entry: Entry, box: Box) -> NDArray[Any]:
+        """Return a part of an array."""
+        return self.arrays[entry.name].read(box)
+
+
+@contextmanager
+def open_container(kind: Format, path: str) -> Iterator[tuple[Container, tuple[str, ...]]]:
+    """Open a file or folder of a known format; what is open ends with the block."""
+    said = (_IN_WORDS[kind],)
+    if kind == "zarr":
+        yield ZarrContainer(path, zarr_arrays(path)), said
+    elif kind in ("cmdstan", "cmdstan-gzip"):
+        file = CmdStanFile(path, gzipped=kind == "cmdstan-gzip")
+        warm = f"The first {file.n_warmup} rows are warm-up, as its comments say, and left out."
+        yield file.container(os.path.getsize(path)), (*said, *([warm] if file.n_warmup else []))
+    else:
+        with Sandbox(kind, path) as sandbox:
+            if kind == "netcdf":
+                yield NetcdfContainer(sandbox), said
+            elif kind == "rdata":
+                yield RdataContainer(sandbox), said
+            else:
+                yield parquet_container(sandbox), said

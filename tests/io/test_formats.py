@@ -1,0 +1,234 @@
+"""The same draws through every format and every sampler's object: the same bytes of labels."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+import zarr
+
+import partita as pt
+
+DATA = Path(__file__).parent / "data"
+DRAW, ITEM = np.arange(1, 25)[:, None], np.arange(1, 10)
+LABELS = (DRAW * ITEM + ITEM * ITEM // 3 + DRAW // 5) % 4 + 1
+BY_CHAIN = LABELS.reshape(2, 12, 9)
+EXPECTED = pt.Draws(LABELS)
+ALPHA = np.arange(1, 25) / 7
+
+COMMENTS = """\
+# stan_version_major = 2
+# stan_version_minor = 36
+# stan_version_patch = 0
+# model = mixture_model
+# method = sample (Default)
+#   sample
+#     num_samples = 12
+#     num_warmup = 3
+#     save_warmup = {warmup}
+#     thin = 1 (Default)
+# id = {id}
+"""
+ADAPTED = (
+    "# Adaptation terminated\n# Step size = 0.9\n# Diagonal elements of inverse mass matrix:\n"
+)
+
+
+def cmdstan(labels, alpha, *, id=1, warmup=0):
+    names = ["lp__", "accept_stat__", "stepsize__", "treedepth__", "n_leapfrog__", "divergent__"]
+    names += ["energy__", "alpha", "theta.1", "theta.2"]
+    names += [f"z.{i + 1}" for i in range(labels.shape[1])]
+    names += [f"logp.{i + 1}.{k + 1}" for k in range(4) for i in range(labels.shape[1])]
+    rows = []
+    for draw, a in zip(labels, alpha, strict=True):
+        logs = [np.log(0.97 if draw[i] == k + 1 else 0.01) for k in range(4) for i in range(9)]
+        cells = [-1.5, 0.9, 0.9, 2, 3, 0, 2.5, a, 0.25, 0.75]
+        rows.append(",".join([*map(str, cells), *map(str, draw), *map("{:.6g}".format, logs)]))
+    top = COMMENTS.format(warmup=warmup, id=id) + ",".join(names) + "\n"
+    kept = rows[:3] if warmup else []
+    body = "\n".join([*kept, ADAPTED + "# 1, 1, 1", *rows])
+    return top + body + "\n# \n#  Elapsed Time: 0.1 seconds (Sampling)\n"
+
+
+def dataset(dims=("chain", "draw", "obs"), **coords):
+    values = BY_CHAIN.transpose([("chain", "draw", "obs").index(dim) for dim in dims])
+    variables = {
+        "z": (dims, values),
+        "alpha": (("chain", "draw"), ALPHA.reshape(2, 12)),
+        "mu": (("chain", "draw", "k"), np.full((2, 12, 3), 0.5)),
+    }
+    return xr.Dataset(variables, {"chain": [0, 1], "draw": np.arange(12), **coords})
+
+
+def tree(**coords):
+    stats = xr.Dataset({"lp": (("chain", "draw"), -ALPHA.reshape(2, 12))})
+    data = xr.Dataset({"y": ("obs", np.arange(9))})
+    groups = {"posterior": dataset(**coords), "sample_stats": stats, "observed_data": data}
+    return xr.DataTree.from_dict(groups)
+
+
+def frame():
+    table = pd.DataFrame(LABELS, columns=[f"z[{i + 1}]" for i in range(9)])
+    return table.assign(**{".chain": np.repeat([1, 2], 12), ".draw": range(24), "alpha": ALPHA})
+
+
+def text(path, content):
+    path.write_text(content)
+    return path
+
+
+def made(path, write):
+    write(path)
+    return path
+
+
+def numpy_zip(path):
+    np.savez_compressed(path, labels=BY_CHAIN)
+
+
+def zarr_array(path, version):
+    array = zarr.create_array(str(path), shape=LABELS.shape, dtype="i8", zarr_format=version)
+    array[:] = LABELS
+
+
+def chain_files(folder):
+    for c in (1, 2):
+        rows = slice(12 * c - 12, 12 * c)
+        text(folder / f"fit_{c}.csv", cmdstan(LABELS[rows], ALPHA[rows], id=c))
+    return folder / "fit_*.csv"
+
+
+def lines(delimiter):
+    return "\n".join(delimiter.join(map(str, row)) for row in LABELS) + "\n"
+
+
+FILES = {
+    "csv": lambda p: text(p / "a.csv", lines(",")),
+    "tsv": lambda p: text(p / "a.tsv", lines("\t")),
+    "csv.gz": lambda p: made(
+        p / "a.csv.gz", lambda f: f.write_bytes(gzip.compress(lines(",").encode()))
+    ),
+    "premium": lambda p: text(p / "out_z.txt", lines(" ")),
+    "npy": lambda p: made(p / "a.npy", lambda f: np.save(f, LABELS)),
+    "npy by chain": lambda p: made(p / "a.npy", lambda f: np.save(f, BY_CHAIN)),
+    "npz": lambda p: made(p / "a.npz", numpy_zip),
+    "npz of ours": lambda p: made(p / "a.npz", pt.Draws(BY_CHAIN).save),
+    "netcdf 4": lambda p: made(p / "a.nc", lambda f: tree().to_netcdf(f, engine="h5netcdf")),
+    "netcdf 4 by netCDF4": lambda p: made(
+        p / "a.nc", lambda f: tree(obs=list("abcdefghi")).to_netcdf(f, engine="netcdf4")
+    ),
+    "netcdf 3": lambda p: made(
+        p / "a.nc", lambda f: dataset().astype("int32").drop_vars("mu").to_netcdf(f, engine="scipy")
+    ),
+    "zarr 2": lambda p: made(p / "a.zarr", lambda f: zarr_array(f, 2)),
+    "zarr 3": lambda p: made(p / "a.zarr", lambda f: zarr_array(f, 3)),
+    "zarr of ArviZ": lambda p: made(p / "a.zarr", lambda f: tree().to_zarr(f, zarr_format=3)),
+    "zarr 2 of ArviZ": lambda p: made(p / "a.zarr", lambda f: tree().to_zarr(f, zarr_format=2)),
+    "parquet": lambda p: made(p / "a.parquet", frame().to_parquet),
+    "cmdstan": lambda p: text(p / "a.csv", cmdstan(LABELS, ALPHA)),
+    "cmdstan with warm-up": lambda p: text(p / "a.csv", cmdstan(LABELS, ALPHA, warmup=1)),
+    "cmdstan.gz": lambda p: made(
+        p / "a.csv.gz", lambda f: f.write_bytes(gzip.compress(cmdstan(LABELS, ALPHA).encode()))
+    ),
+    "cmdstan chains": chain_files,
+    **{path.name: lambda p, path=path: path for path in sorted(DATA.glob("*.r*"))},
+    "mcclust.RData": lambda p: DATA / "mcclust.RData",
+}
+del FILES["psm.rds"]
+
+
+class Mcmc:
+    """NumPyro's MCMC, as far as it is looked at."""
+
+    def get_samples(self, group_by_chain=False):
+        samples = {"z": BY_CHAIN, "alpha": ALPHA.reshape(2, 12), "mu": np.full((2, 12, 3), 0.5)}
+        return samples if group_by_chain else {k: v.reshape(24, -1) for k, v in samples.items()}
+
+
+class MultiTrace:
+    """PyMC's, as far as it is looked at."""
+
+    varnames = ("z", "alpha", "mu")
+
+    def get_values(self, name, combine=True, squeeze=True):
+        values = list(Mcmc().get_samples(group_by_chain=True)[name])
+        return np.concatenate(values) if combine else values
+
+
+class InferenceData:
+    """ArviZ's before 1.0, as far as it is looked at."""
+
+    def groups(self):
+        return ["posterior", "sample_stats"]
+
+    def to_netcdf(self):
+        raise NotImplementedError
+
+    def __getitem__(self, name):
+        return tree()[name].dataset
+
+
+OBJECTS = {
+    "array": lambda: LABELS,
+    "array by chain": lambda: BY_CHAIN,
+    "lists": lambda: LABELS.tolist(),
+    "DataFrame": lambda: pd.DataFrame(LABELS),
+    "Dataset": dataset,
+    "Dataset, items first": lambda: dataset(("obs", "chain", "draw")),
+    "DataArray": lambda: dataset().z,
+    "stacked samples": lambda: dataset().stack(sample=("chain", "draw")),
+    "DataTree": tree,
+    "InferenceData": InferenceData,
+    "ours to ArviZ": lambda: pt.Draws(BY_CHAIN).to_arviz(),
+    "NumPyro": Mcmc,
+    "PyMC": MultiTrace,
+    "dict by chain": lambda: Mcmc().get_samples(group_by_chain=True),
+    "dict": lambda: {"z": LABELS, "alpha": ALPHA, "mu": np.full((24, 3), 0.5)},
+    "dict of lists": lambda: {"z": LABELS.tolist()},
+}
+ONE_CHAIN = {
+    *("csv", "tsv", "csv.gz", "premium", "npy", "zarr 2", "zarr 3", "cmdstan", "cmdstan.gz"),
+    *("cmdstan with warm-up", "array", "lists", "DataFrame", "dict", "dict of lists"),
+    *(path.name for path in DATA.glob("mcclust*")),
+    "bnpmix.rds",
+}
+WITH_ALPHA = {
+    *("netcdf 4", "netcdf 4 by netCDF4", "netcdf 3", "zarr of ArviZ", "zarr 2 of ArviZ"),
+    *("parquet", "cmdstan chains", "coda.rds", "Dataset", "DataTree", "InferenceData", "NumPyro"),
+    *("PyMC", "dict by chain", "dict", "cmdstan", "cmdstan.gz", "stacked samples"),
+}
+
+
+def check(name, draws):
+    assert draws.labels.tobytes() == EXPECTED.labels.tobytes()
+    assert draws.labels.dtype == EXPECTED.labels.dtype
+    assert draws.n_chains == (1 if name in ONE_CHAIN else 2)
+    if draws.chains is not None:
+        assert draws.chains.tolist() == [0] * 12 + [1] * 12
+    if name in WITH_ALPHA and name != "netcdf 3":
+        assert np.allclose(draws.traces["alpha"], ALPHA)
+
+
+@pytest.mark.filterwarnings("ignore::zarr.errors.ZarrUserWarning")
+@pytest.mark.parametrize("name", FILES)
+def test_every_format_gives_the_same_bytes(tmp_path, name):
+    draws = pt.read_draws(FILES[name](tmp_path))
+    check(name, draws)
+    if name == "netcdf 4 by netCDF4":
+        assert draws.item_names == tuple("abcdefghi")
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_every_object_gives_the_same_bytes(name):
+    check(name, pt.as_draws(OBJECTS[name]()))
+
+
+def test_every_verb_takes_them(tmp_path):
+    best = pt.estimate(tree(), loss="binder", search="average")
+    assert (
+        best.labels.tolist() == pt.estimate(LABELS, loss="binder", search="average").labels.tolist()
+    )
+    path = FILES["netcdf 4"](tmp_path)
+    assert pt.posterior_similarity(path).draws == pt.as_draws(tree())
