@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import partita as pt
-from partita import kernels, losses
+from partita import losses
 from partita.evidence import Evidence
 from partita.partitions import canonical, enumerate_partitions
 from partita.search import Greedy, Linkage, polish
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import problem
-from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_run import Clock, Cooling, Run
 from partita.search._greedy_similarity import SimilarityProblem
 
 NAMED = {name: loss for name, loss in losses.NAMES.items() if isinstance(loss, losses.RatioLoss)}
@@ -110,10 +110,10 @@ def test_totals_are_right_after_annealing(name, draws, seed):
     state, rng = DrawsProblem(evidence.distinct, loss).state(), np.random.default_rng(seed)
     run = Run(state, rng, draws.n_items, Clock())
     run.grow()
-    state.anneal(rng.permutation(state.problem.n), draws.n_items, 1.0, 2.0, rng)
+    state.anneal(draws.n_items, np.array([1.0, 0.5]), np.array([2.0, 1.0]), rng)
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
     before = state.value
-    run.anneal(0.2)
+    run.anneal(Cooling(0.2, 0.02, 10))
     assert state.value <= before
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
     run.shake(1.0)
@@ -129,7 +129,7 @@ def test_an_item_is_annealed_to_each_cluster_as_often_as_its_loss_says():
     state.load(labels)
     seen = np.zeros(4)
     for _ in range(4_000):
-        state.anneal(rest, 12, heat, 1.0, rng)
+        state.anneal(12, np.array([heat]), np.ones(1), rng, rest)
         column = state.labels[5]
         seen[column if column < 3 else 3] += 1
     choices = np.stack([np.where(np.arange(12) == 5, k, labels) for k in range(4)])
@@ -138,15 +138,31 @@ def test_an_item_is_annealed_to_each_cluster_as_often_as_its_loss_says():
     assert_allclose(seen / seen.sum(), expected / expected.sum(), atol=0.03)
 
 
-def test_bends_rounded_off_are_the_mean_of_bends_shifted():
-    problem = DrawsProblem(pt.datasets.simulate_draws(30, 50, rng=0), NAMED["id"])
-    curve = problem.rounded(4.0)
-    shifts = 4.0 * np.linspace(-0.875, 0.875, 8)
-    bend = kernels.greedy_draws.bend
-    for e in np.linspace(problem.t.min() - 5, problem.t.max() + 5, 9):
-        least = np.minimum(problem.t[:, None] + shifts, e).mean(axis=1)
-        flat = -(problem.p @ least) / problem.total
-        assert_allclose(bend(e, curve, True), flat, rtol=1e-12)
+@pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])
+@pytest.mark.parametrize("width", [0.0, 4.0])
+def test_slopes_are_those_of_the_loss_with_its_bends_rounded_off(name, width):
+    shared = DrawsProblem(pt.datasets.simulate_draws(30, 50, noise=0.3, rng=0), NAMED[name])
+    state, e = shared.state(), float(np.median(shared.t)) + 0.25
+    state.load(np.arange(shared.n) % 3)
+
+    def rounded(j, e):
+        near = np.clip(shared.t - e, -width, width)
+        least = np.minimum(shared.t, e)
+        if width:
+            least -= (width - np.abs(near)) ** 2 / (4 * width)
+        t, w, n = shared.t, shared.w, shared.total
+        basis = np.stack([t, e + 0 * t, j, w + 0 * t, least, t * e / w, n + 0 * t])
+        return float(shared.p @ ((shared.num @ basis) / (shared.den @ basis)))
+
+    state.totals[0], h = e, 1e-5
+    slope, rise = state._slopes(width)
+    up, down = rounded(state.j, e + h), rounded(state.j, e - h)
+    assert_allclose(slope, (up - down) / (2 * h), rtol=1e-5, atol=1e-9)
+    for m in (0, 7):
+        dj = h * (np.arange(shared.m) == m)
+        change = rounded(state.j + dj, e) - rounded(state.j - dj, e)
+        assert_allclose(state.alpha[m], -change / (2 * h), rtol=1e-4, atol=1e-9)
+    assert (rise > 0) == (width > 0 and state.is_rough)
 
 
 def test_annealing_gets_out_where_sweeps_stick_and_never_ends_higher():

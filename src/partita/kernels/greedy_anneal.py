@@ -2,85 +2,79 @@
 
 from __future__ import annotations
 
-from partita.kernels._compile import jit
-from partita.kernels.greedy_draws import _add, _free, _gains, _own, bend
+import numpy as np
+
+from partita.kernels._compile import inner, jit
+from partita.kernels.greedy_draws import _free, _gains, _own, _shift, slopes
+from partita.kernels.mixture_random import shuffle, uniform
 
 
-@jit
-def soften(t, p, j, e, width, num, den, w, n, alpha32, alpha):
-    """As ``linearise``, with min(t, e) rounded off within ``width`` of its bend.
-
-    Returns d expected / d e, and how much the rounding makes it rise with e.
-    """
-    ratio = 1.0 / w if w != 0.0 else 0.0
-    slope, rise = 0.0, 0.0
-    for m in range(t.shape[0]):
-        gap = t[m] - e
-        least, below = min(t[m], e), 1.0 if gap > 0 else 0.0
-        is_near = abs(gap) < width
-        if is_near:
-            below = 0.5 + gap / (2 * width)
-            least = t[m] - width * below * below
-        product = t[m] * e * ratio
-        top = (num[0] * t[m] + num[1] * e + num[2] * j[m] + num[3] * w + num[4] * least
-               + num[5] * product + num[6] * n)  # fmt: skip
-        bottom = (den[0] * t[m] + den[1] * e + den[2] * j[m] + den[3] * w + den[4] * least
-                  + den[5] * product + den[6] * n)  # fmt: skip
-        inverse = 1.0 / bottom if bottom > 1e-9 * abs(w) else 0.0
-        loss = top * inverse
-        top_e = num[1] + num[4] * below + num[5] * t[m] * ratio
-        bottom_e = den[1] + den[4] * below + den[5] * t[m] * ratio
-        alpha[m] = -p[m] * (num[2] - loss * den[2]) * inverse
-        alpha32[m] = alpha[m]
-        slope += p[m] * (top_e - loss * bottom_e) * inverse
-        if is_near:
-            rise -= p[m] * (num[4] - loss * den[4]) * inverse / (2 * width)
-    return slope, rise
+@inner
+def _pick(scores, sizes, fresh, heat, random):
+    """A column, each with a chance of exp(score / heat); ``scores`` are overwritten."""
+    most = -np.inf
+    for k in range(sizes.shape[0]):
+        if sizes[k] > 0 or k == fresh:
+            most = max(most, scores[k])
+    total, last = 0.0, -1
+    for k in range(sizes.shape[0]):
+        if sizes[k] > 0 or k == fresh:
+            x = (scores[k] - most) / heat
+            scores[k] = np.exp(x) if x > -30.0 else 0.0
+            total += scores[k]
+            last = k if scores[k] > 0.0 else last
+    left = uniform(random) * total
+    for k in range(last):
+        if sizes[k] > 0 or k == fresh:
+            left -= scores[k]
+            if left < 0.0:
+                return k
+    return last
 
 
 @jit
 def anneal(
-    items, begin, noise, rows, weight, cell, step, counts, table, labels, sizes, j,
-    alpha32, alpha, slope, rise, curve, bends, t, p, num, den, w_total, n_total, is_ratio, width,
-    limit, totals, block, gains, own,
+    items, begin, end, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
+    alpha32, alpha, slope, limit, block, gains, own, is_curved, t, p, num, den, w_total, n_total,
+    heats, widths, random,
 ):  # fmt: skip
-    """Reassign items one at a time, each to the cluster of the best score plus ``noise``.
+    """Reassign items one at a time at random, sweep after sweep: a Gibbs sampler at ``heats[s]``.
 
-    The cost is linear in j and slope·e + bend(e). If the loss ``is_ratio`` it is so only about the
-    present state, softened by ``width``, and taken anew after every move.
-    Row a of ``noise`` belongs to the a-th item from ``begin`` on.
-    Returns (how far it came, slope, rise); it stops short when no free column is left.
+    The cost is linear in j and quadratic in e, with a slope and a rise of it. If the loss
+    ``is_curved`` it is so only about the present state, min(t, e) rounded off within ``widths[s]``,
+    and is taken anew after every move. Visits ``begin`` to ``end`` are made, each sweep in an order
+    of its own. Returns how far it came; it stops short when no free column is left.
     """
-    for a in range(begin, items.shape[0]):
-        i = items[a]
+    n, at, rise = items.shape[0], -1, 0.0
+    for v in range(begin, end):
+        if v % n == 0:
+            shuffle(random, items, n)
+        if v // n != at:
+            at = v // n
+            if is_curved:
+                slope, rise = slopes(
+                    t, p, j, totals[0], widths[at], num, den, w_total, n_total, alpha32, alpha
+                )
+        i = items[v % n]
         w, old = weight[i], labels[i]
         fresh = _free(sizes, limit)
-        if fresh < 0 and (sizes > 0).sum() < limit:
-            return a, slope, rise
+        if fresh == -2:
+            return v
         if sizes[old] == w:
             fresh = -1
-        _gains(rows[i], w, cell, step, counts, table, alpha32, block, gains)
+        _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
         freed = cell[sizes[old]] - cell[sizes[old] - w]
-        most = _own(rows[i], old, w, cell, counts, alpha, own) + noise[a - begin, old]
-        most -= bend(totals[0], curve, bends)
-        best = old
         for k in range(sizes.shape[0]):
-            if k != old and (sizes[k] > 0 or k == fresh):
-                de = cell[sizes[k] + w] - cell[sizes[k]] - freed
-                score = gains[k] - (slope + 0.5 * rise * de) * de + noise[a - begin, k]
-                score -= bend(totals[0] + de, curve, bends)
-                if score > most:
-                    best, most = k, score
+            de = cell[min(sizes[k] + w, cell.shape[0] - 1)] - cell[sizes[k]] - freed
+            gains[k] -= (slope + 0.5 * rise * de) * de
+        gains[old] = _own(rows[i], old, w, cell, counts, alpha, own)
+        best = _pick(gains, sizes, fresh, heats[at], random)
         if best == old:
             continue
-        totals[1] += _add(rows[i], old, -w, cell, step, counts, table, j, alpha)
-        sizes[old] -= w
-        totals[1] += _add(rows[i], best, w, cell, step, counts, table, j, alpha)
-        totals[0] += cell[sizes[best] + w] - cell[sizes[best]] - freed
-        sizes[best] += w
+        _shift(rows[i], old, best, w, cell, step, counts, table, sizes, j, totals)
         labels[i] = best
-        if is_ratio:
-            slope, rise = soften(
-                t, p, j, totals[0], width, num, den, w_total, n_total, alpha32, alpha
+        if is_curved:
+            slope, rise = slopes(
+                t, p, j, totals[0], widths[at], num, den, w_total, n_total, alpha32, alpha
             )
-    return items.shape[0], slope, rise
+    return end

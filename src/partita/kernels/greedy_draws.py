@@ -3,23 +3,15 @@
 The state of one run: ``counts[r, k]``, the items that the draw cluster r (one row for each
 cluster of each draw) shares with cluster k; ``table[r, k]``, what one more item there would add
 to cell; ``labels`` (-1: in no cluster), ``sizes``, ``j`` (one total a draw) and
-``totals`` = (e, Σ_m alpha_m j_m). Column k of a row is a cluster, or free if its size is 0.
+``totals`` = (e,). Column k of a row is a cluster, or free if its size is 0.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_vector import weighted_rows
-
-
-@jit
-def tabulate(counts, step, table):
-    """``table`` becomes ``step[counts]``."""
-    for r in range(counts.shape[0]):
-        for k in range(counts.shape[1]):
-            table[r, k] = step[counts[r, k]]
 
 
 @jit
@@ -34,20 +26,21 @@ def load(rows, weight, labels, counts):
 
 
 @jit
-def joint(counts, offsets, cell, j):
-    """``j[m]`` becomes the sum of cell over draw m's rows."""
+def derive(counts, offsets, cell, step, table, j):
+    """``table`` becomes ``step[counts]``, and ``j[m]`` the sum of cell over draw m's rows."""
     for m in range(j.shape[0]):
         total = 0.0
         for r in range(offsets[m], offsets[m + 1]):
             for k in range(counts.shape[1]):
-                total += cell[counts[r, k]]
+                count = counts[r, k]
+                table[r, k] = step[count]
+                total += cell[count]
         j[m] = total
 
 
-@jit
-def _add(row, k, w, cell, step, counts, table, j, alpha):
-    """Put an item of weight ``w`` (taken out if negative) into column k; return the gain in Σαj."""
-    gain = 0.0
+@inner
+def _add(row, k, w, cell, step, counts, table, j):
+    """Put an item of weight ``w`` (taken out if negative) into column k."""
     column = np.uint64(k)
     for m in range(row.shape[0]):
         r = row[m]
@@ -55,32 +48,34 @@ def _add(row, k, w, cell, step, counts, table, j, alpha):
         after = before + np.uint64(w)
         counts[r, column] = after
         table[r, column] = step[after]
-        change = cell[after] - cell[before]
-        j[m] += change
-        gain += alpha[m] * change
-    return gain
+        j[m] += cell[after] - cell[before]
+
+
+@inner
+def _shift(row, old, k, w, cell, step, counts, table, sizes, j, totals):
+    """Move an item from column ``old`` to column k, -1 standing for none."""
+    if old >= 0:
+        _add(row, old, -w, cell, step, counts, table, j)
+        totals[0] += cell[sizes[old] - w] - cell[sizes[old]]
+        sizes[old] -= w
+    if k >= 0:
+        _add(row, k, w, cell, step, counts, table, j)
+        totals[0] += cell[sizes[k] + w] - cell[sizes[k]]
+        sizes[k] += w
 
 
 @jit
-def move(items, targets, rows, weight, cell, step, counts, table, labels, sizes, j, alpha, totals):
+def move(items, targets, rows, weight, cell, step, counts, table, labels, sizes, j, totals):
     """Move each item to its target cluster; -1 takes it out of all."""
     for a in range(items.shape[0]):
-        i, k, old, w = items[a], targets[a], labels[items[a]], weight[items[a]]
-        if old == k:
-            continue
-        if old >= 0:
-            totals[1] += _add(rows[i], old, -w, cell, step, counts, table, j, alpha)
-            totals[0] += cell[sizes[old] - w] - cell[sizes[old]]
-            sizes[old] -= w
-        if k >= 0:
-            totals[1] += _add(rows[i], k, w, cell, step, counts, table, j, alpha)
-            totals[0] += cell[sizes[k] + w] - cell[sizes[k]]
-            sizes[k] += w
-        labels[i] = k
+        i, k = items[a], targets[a]
+        if labels[i] != k:
+            _shift(rows[i], labels[i], k, weight[i], cell, step, counts, table, sizes, j, totals)
+            labels[i] = k
 
 
-@jit
-def _gains(row, w, cell, step32, counts, table, alpha32, block, gains):
+@inner
+def _gains(row, w, cell, counts, table, alpha32, block, gains):
     """Σ_m alpha_m of what the item would add to cell in every column."""
     width = table.shape[1]
     if w == 1:
@@ -94,7 +89,7 @@ def _gains(row, w, cell, step32, counts, table, alpha32, block, gains):
             gains[k] += alpha32[m] * (cell[c + w] - cell[c])
 
 
-@jit
+@inner
 def _own(row, k, w, cell, counts, alpha, own):
     """What the item adds to cell where it is, draw by draw, and the weighted sum of it."""
     total = 0.0
@@ -106,7 +101,7 @@ def _own(row, k, w, cell, counts, alpha, own):
     return total
 
 
-@jit
+@inner
 def _gain(row, k, w, cell, counts, alpha):
     """Σ_m alpha_m of what the item would add to cell in column k, in full precision."""
     total = 0.0
@@ -117,10 +112,10 @@ def _gain(row, k, w, cell, counts, alpha):
     return total
 
 
-@jit
+@inner
 def _free(sizes, limit):
-    """The first free column, or -1 if there are ``limit`` clusters or no column is left."""
-    found = -1
+    """The first free column, -1 if there are ``limit`` clusters, -2 if no column is left."""
+    found = -2
     active = 0
     for k in range(sizes.shape[0]):
         if sizes[k] > 0:
@@ -130,7 +125,7 @@ def _free(sizes, limit):
     return found if active < limit else -1
 
 
-@jit
+@inner
 def bend(e, curve, bends):
     """Σ_m q_m min(t_m, e) from sorted t (row 0), prefix sums of q·t (1) and of q (2)."""
     if not bends:
@@ -148,8 +143,8 @@ def bend(e, curve, bends):
 
 @jit
 def allocate(
-    items, begin, rows, weight, cell, step, counts, table, labels, sizes, j,
-    alpha32, alpha, slope, limit, totals, block, gains,
+    items, begin, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
+    alpha32, slope, limit, block, gains,
 ):  # fmt: skip
     """Put items that are in no cluster where Σ alpha j - slope e gains most, one after another.
 
@@ -159,69 +154,18 @@ def allocate(
         i = items[a]
         w = weight[i]
         fresh = _free(sizes, limit)
-        if fresh < 0 and (sizes > 0).sum() < limit:
+        if fresh == -2:
             return a
-        _gains(rows[i], w, cell, step, counts, table, alpha32, block, gains)
+        _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
         best, most = -1, -np.inf
         for k in range(sizes.shape[0]):
             if sizes[k] > 0 or k == fresh:
                 score = gains[k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
                 if score > most:
                     best, most = k, score
-        totals[1] += _add(rows[i], best, w, cell, step, counts, table, j, alpha)
-        totals[0] += cell[sizes[best] + w] - cell[sizes[best]]
-        sizes[best] += w
+        _shift(rows[i], -1, best, w, cell, step, counts, table, sizes, j, totals)
         labels[i] = best
     return items.shape[0]
-
-
-@jit
-def sweep_linear(
-    items, begin, rows, weight, cell, step, counts, table, labels, sizes, j,
-    alpha32, alpha, slope, curve, bends, limit, totals, block, gains, own, quiet,
-):  # fmt: skip
-    """Reassign items one at a time, each to the best cluster, a new one included.
-
-    The cost is slope·e + bend(e) - Σ alpha j. ``quiet`` counts visits since the last move.
-    Returns (how far it came, moves); it stops short when no free column is left.
-    """
-    moves = 0
-    for a in range(begin, items.shape[0]):
-        i = items[a]
-        w, old = weight[i], labels[i]
-        fresh = _free(sizes, limit)
-        if fresh < 0 and (sizes > 0).sum() < limit:
-            return a, moves
-        if sizes[old] == w:
-            fresh = -1
-        _gains(rows[i], w, cell, step, counts, table, alpha32, block, gains)
-        mine = _own(rows[i], old, w, cell, counts, alpha, own)
-        base = totals[0] + cell[sizes[old] - w] - cell[sizes[old]]
-        stay = mine - slope * (totals[0] - base) - bend(totals[0], curve, bends)
-        best, most = -1, -np.inf
-        for k in range(sizes.shape[0]):
-            if k != old and (sizes[k] > 0 or k == fresh):
-                de = cell[sizes[k] + w] - cell[sizes[k]]
-                score = gains[k] - slope * de - bend(base + de, curve, bends)
-                if score > most:
-                    best, most = k, score
-        scale = abs(mine) + abs(stay)
-        quiet[0] += 1
-        if best < 0 or most < stay - 1e-5 * scale:
-            continue
-        if most < stay + 1e-5 * scale:  # too close for float32: compare in full
-            most += _gain(rows[i], best, w, cell, counts, alpha) - gains[best]
-            if most <= stay + 1e-11 * scale:
-                continue
-        totals[1] += _add(rows[i], old, -w, cell, step, counts, table, j, alpha)
-        sizes[old] -= w
-        totals[1] += _add(rows[i], best, w, cell, step, counts, table, j, alpha)
-        totals[0] = base + cell[sizes[best] + w] - cell[sizes[best]]
-        sizes[best] += w
-        labels[i] = best
-        moves += 1
-        quiet[0] = 0
-    return items.shape[0], moves
 
 
 @jit
@@ -245,12 +189,20 @@ def expected(t, p, j, e, num, den, w, n):
 
 
 @jit
-def linearise(t, p, j, e, num, den, w, n, alpha32, alpha):
-    """``alpha`` becomes -d expected / d j_m; returns d expected / d e."""
+def slopes(t, p, j, e, width, num, den, w, n, alpha32, alpha):
+    """``alpha`` becomes -d expected / d j_m, min(t, e) rounded off within ``width`` of its bend.
+
+    Returns d expected / d e, and how much the rounding makes it rise with e.
+    """
     ratio = 1.0 / w if w != 0.0 else 0.0
-    slope = 0.0
+    slope, rise = 0.0, 0.0
     for m in range(t.shape[0]):
-        least, below = min(t[m], e), 1.0 if e < t[m] else 0.0
+        gap = t[m] - e
+        least, below = min(t[m], e), 1.0 if gap > 0 else 0.0
+        is_near = abs(gap) < width
+        if is_near:
+            below = 0.5 + gap / (2 * width)
+            least = t[m] - width * below * below
         product = t[m] * e * ratio
         top = (num[0] * t[m] + num[1] * e + num[2] * j[m] + num[3] * w + num[4] * least
                + num[5] * product + num[6] * n)  # fmt: skip
@@ -263,16 +215,19 @@ def linearise(t, p, j, e, num, den, w, n, alpha32, alpha):
         alpha[m] = -p[m] * (num[2] - loss * den[2]) * inverse
         alpha32[m] = alpha[m]
         slope += p[m] * (top_e - loss * bottom_e) * inverse
-    return slope
+        if is_near:
+            rise -= p[m] * (num[4] - loss * den[4]) * inverse / (2 * width)
+    return slope, rise
 
 
-@jit
-def _two_best(gains, sizes, cell, w, slope, old, fresh):
+@inner
+def _two_best(gains, sizes, cell, w, base, slope, curve, bends, old, fresh):
     """The two columns, other than ``old``, where the item would gain most, and how much."""
     first, second, most, next_most = -1, -1, -np.inf, -np.inf
     for k in range(sizes.shape[0]):
         if k != old and (sizes[k] > 0 or k == fresh):
-            score = gains[k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
+            de = cell[sizes[k] + w] - cell[sizes[k]]
+            score = gains[k] - slope * de - bend(base + de, curve, bends)
             if score > most:
                 second, next_most = first, most
                 first, most = k, score
@@ -281,7 +236,7 @@ def _two_best(gains, sizes, cell, w, slope, old, fresh):
     return first, most, second, next_most
 
 
-@jit
+@inner
 def _moved(row, k, w, cell, counts, j, own, trial):
     """``trial`` becomes j with the item moved to column k."""
     column = np.uint64(k)
@@ -290,71 +245,90 @@ def _moved(row, k, w, cell, counts, j, own, trial):
         trial[m] = j[m] - own[m] + (cell[c + np.uint64(w)] - cell[c])
 
 
-@jit
-def sweep_ratio(
-    items, begin, rows, weight, cell, step, counts, table, labels, sizes, j,
-    alpha32, alpha, slope, t, p, num, den, w_total, n_total, value, doubt, limit, totals, block,
-    gains, own, trial, quiet,
+@inner
+def _better(
+    row, w, old, fresh, first, second, cell, counts, sizes, j, base, t, p, num, den, w_total,
+    n_total, value, own, trial,
 ):  # fmt: skip
-    """Reassign items one at a time under a loss that is no linear function of j.
+    """The column of least loss, evaluated exactly, and that loss; -1 if none is below ``value``.
 
-    Candidates are scored with the loss linearised about the present state; where the best is
-    within ``doubt`` (a share of what the item contributes) of staying, the best two, or with
-    ``doubt`` ≥ 1 all, are evaluated exactly, and only an exact gain moves the item.
-    Returns (how far it came, moves, slope, value).
+    Only ``first`` and ``second`` are tried, all columns if ``first`` is -2.
     """
-    moves = 0
-    for a in range(begin, items.shape[0]):
-        i = items[a]
+    best, least = -1, value
+    bar = value - 1e-12 * max(1.0, value)
+    for k in range(sizes.shape[0]):
+        is_open = first == -2 and k != old and (sizes[k] > 0 or k == fresh)
+        if k in (first, second) or is_open:
+            _moved(row, k, w, cell, counts, j, own, trial)
+            e = base + cell[sizes[k] + w] - cell[sizes[k]]
+            found = expected(t, p, trial, e, num, den, w_total, n_total)
+            if found < bar:
+                best, least, bar = k, found, found
+    return best, least
+
+
+@jit
+def sweep(
+    items, begin, end, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
+    alpha32, alpha, slope, limit, block, gains, own, curve, bends, t, p, num, den, w_total, n_total,
+    is_linear, value, doubt, trial, quiet,
+):  # fmt: skip
+    """Reassign items one at a time, each to the best cluster, a new one included.
+
+    Visits ``begin`` to ``end`` are made, going round the items.
+
+    If the loss ``is_linear`` in j, the cost is slope·e + bend(e) - Σ alpha j. Otherwise that is the
+    loss linearised about the present state; where the best column is within ``doubt`` (a share of
+    what the item contributes) of staying, the best two, or with ``doubt`` ≥ 1 all, are evaluated
+    exactly, and only an exact gain moves the item.
+    ``quiet`` counts visits since the last move, and those that are enough.
+    Returns (how far it came, slope, value); it stops short when no free column is left.
+    """
+    n = items.shape[0]
+    for a in range(begin, end):
+        if quiet[0] >= quiet[1]:
+            break
+        i = items[a % n]
         w, old = weight[i], labels[i]
         fresh = _free(sizes, limit)
-        if fresh < 0 and (sizes > 0).sum() < limit:
-            return a, moves, slope, value
+        if fresh == -2:
+            return a, slope, value
         if sizes[old] == w:
             fresh = -1
-        _gains(rows[i], w, cell, step, counts, table, alpha32, block, gains)
+        _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
         mine = _own(rows[i], old, w, cell, counts, alpha, own)
-        freed = cell[sizes[old]] - cell[sizes[old] - w]
-        stay = mine - slope * freed
-        first, most, second, next_most = _two_best(gains, sizes, cell, w, slope, old, fresh)
-        scale = doubt * (abs(mine) + abs(slope * freed)) + 1e-15
+        base = totals[0] + cell[sizes[old] - w] - cell[sizes[old]]
+        stay = mine - slope * (totals[0] - base) - bend(totals[0], curve, bends)
+        first, most, second, next_most = _two_best(
+            gains, sizes, cell, w, base, slope, curve, bends, old, fresh
+        )
+        scale = abs(mine) + abs(stay)
         quiet[0] += 1
-        best, least = -1, value - 1e-12 * max(1.0, value)
-        for k in range(sizes.shape[0]):
-            tried = (k == first and most > stay - scale) or (k == second and next_most > stay)
-            if doubt >= 1.0 and k != old and (sizes[k] > 0 or k == fresh):
-                tried = True
-            if tried:
-                _moved(rows[i], k, w, cell, counts, j, own, trial)
-                e = totals[0] - freed + cell[sizes[k] + w] - cell[sizes[k]]
-                found = expected(t, p, trial, e, num, den, w_total, n_total)
-                if found < least:
-                    best, least = k, found
+        if is_linear:
+            best = first if most > stay - 1e-5 * scale else -1
+            if best >= 0 and most < stay + 1e-5 * scale:  # too close for float32: compare in full
+                most += _gain(rows[i], best, w, cell, counts, alpha) - gains[best]
+                best = best if most > stay + 1e-11 * scale else -1
+        else:
+            if doubt >= 1.0:
+                first = -2
+            elif most <= stay - doubt * (abs(mine) + abs(mine - stay)) - 1e-15:
+                continue
+            second = second if next_most > stay else -1
+            best, value = _better(
+                rows[i], w, old, fresh, first, second, cell, counts, sizes, j, base, t, p, num,
+                den, w_total, n_total, value, own, trial,
+            )  # fmt: skip
         if best < 0:
             continue
-        _add(rows[i], old, -w, cell, step, counts, table, j, alpha)
-        sizes[old] -= w
-        _add(rows[i], best, w, cell, step, counts, table, j, alpha)
-        totals[0] += cell[sizes[best] + w] - cell[sizes[best]] - freed
-        sizes[best] += w
+        _shift(rows[i], old, best, w, cell, step, counts, table, sizes, j, totals)
         labels[i] = best
-        slope = linearise(t, p, j, totals[0], num, den, w_total, n_total, alpha32, alpha)
-        value = least
-        moves += 1
         quiet[0] = 0
-    return items.shape[0], moves, slope, value
-
-
-@jit
-def merged(counts, offsets, a, b, cell, change):
-    """``change[m]`` becomes what j_m would gain if clusters a and b were one."""
-    for m in range(change.shape[0]):
-        total = 0.0
-        for r in range(offsets[m], offsets[m + 1]):
-            x, y = np.uint64(counts[r, a]), np.uint64(counts[r, b])
-            if x > 0 and y > 0:
-                total += cell[x + y] - cell[x] - cell[y]
-        change[m] = total
+        if not is_linear:
+            slope = slopes(
+                t, p, j, totals[0], 0.0, num, den, w_total, n_total, alpha32, alpha
+            )[0]  # fmt: skip
+    return end, slope, value
 
 
 @jit
@@ -375,3 +349,19 @@ def merge_gains(counts, offsets, begin, end, alpha, cell, gains):
                     y = np.uint64(counts[r, some[b]])
                     change = cell[x + y] - cell[x] - cell[y]
                     gains[some[a], some[b]] += alpha[m] * change
+
+
+@jit
+def merged(counts, offsets, pairs, sizes, cell, t, p, j, e, num, den, w, n, trial, values):
+    """``values[q]`` becomes the loss if the clusters of ``pairs[q]`` were one."""
+    for q in range(pairs.shape[0]):
+        a, b = pairs[q, 0], pairs[q, 1]
+        for m in range(j.shape[0]):
+            total = j[m]
+            for r in range(offsets[m], offsets[m + 1]):
+                x, y = np.uint64(counts[r, a]), np.uint64(counts[r, b])
+                if x > 0 and y > 0:
+                    total += cell[x + y] - cell[x] - cell[y]
+            trial[m] = total
+        risen = e + cell[sizes[a] + sizes[b]] - cell[sizes[a]] - cell[sizes[b]]
+        values[q] = expected(t, p, trial, risen, num, den, w, n)

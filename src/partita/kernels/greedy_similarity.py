@@ -142,8 +142,8 @@ def losses(t, e, j, num, den, w, n, out):
 
 @jit
 def _free(sizes, limit):
-    """The first free column, or -1 if there are ``limit`` clusters or no column is left."""
-    found, active = -1, 0
+    """The first free column, -1 if there are ``limit`` clusters, -2 if no column is left."""
+    found, active = -2, 0
     for k in range(sizes.shape[0]):
         if sizes[k] > 0:
             active += 1
@@ -164,7 +164,7 @@ def allocate(
     for a in range(begin, items.shape[0]):
         i = items[a]
         fresh = _free(sizes, limit)
-        if fresh < 0 and (sizes > 0).sum() < limit:
+        if fresh == -2:
             return a
         _gains(P, i, labels, sums, own, shape, grid, gains, logs)
         best, most = -1, -np.inf
@@ -181,22 +181,25 @@ def allocate(
 
 @jit
 def sweep(
-    items, begin, P, labels, sums, own, sizes, cell, shape, grid, t, num, den, limit, totals,
+    items, begin, end, P, labels, sums, own, sizes, cell, shape, grid, t, num, den, limit, totals,
     gains, logs, quiet,
 ):  # fmt: skip
     """Reassign items one at a time, each to the best cluster, a new one included.
 
-    Returns (how far it came, moves); it stops short when no free column is left.
+    Visits ``begin`` to ``end`` are made, going round the items. ``quiet`` counts visits since the
+    last move, and those that are enough. Returns how far it came; it stops short when no free
+    column is left.
     """
     n = labels.shape[0]
     w = cell[n]
-    moves = 0
-    for a in range(begin, items.shape[0]):
-        i = items[a]
+    for a in range(begin, end):
+        if quiet[0] >= quiet[1]:
+            break
+        i = items[a % items.shape[0]]
         old = labels[i]
         fresh = _free(sizes, limit)
-        if fresh < 0 and (sizes > 0).sum() < limit:
-            return a, moves
+        if fresh == -2:
+            return a
         if sizes[old] == 1:
             fresh = -1
         _gains(P, i, labels, sums, own, shape, grid, gains, logs)
@@ -217,9 +220,8 @@ def sweep(
         totals[1] = j0 + gains[best]
         _shift(P, i, old, -1, labels, sums, own, sizes)
         _shift(P, i, best, 1, labels, sums, own, sizes)
-        moves += 1
         quiet[0] = 0
-    return items.shape[0], moves
+    return end
 
 
 @jit

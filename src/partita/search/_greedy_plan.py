@@ -14,7 +14,7 @@ from partita.search import _greedy_starts as starting
 from partita.search._common import Candidate
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import on_draws, problem
-from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_run import FIRST, SECOND, Clock, Cooling, Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
+_FEW_DRAWS = 128  # that the first runs see
+_SECOND = 6  # ends of them that are tried on more
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
 
 
@@ -82,20 +84,39 @@ class Plan:
 
     def run(self) -> Iterator[Candidate]:
         """Yield what was found, the best last polished on everything."""
-        shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
-        is_sized = self.settings.n_runs is None
-        starts = self._starts(shared)
-        moves = self.settings.moves
-        first = tuple(m for m in moves if m in ("sweep", "merge")) if is_sized else moves
-        tasks = [(name, labels, first or moves) for name, labels in starts]
-        self._runs(shared, tasks, is_eager=is_sized)
-        if is_sized:
-            n_leaders = 3 if not self._is_bent else 4 if self._work <= _SMALL else 2
-            n_starts = len(self.found)
-            self._runs(shared, [(f.start, f.labels, moves) for f in self._leaders(n_leaders)])
-            ends = self.found[n_starts:]
-            self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
+        if self.settings.n_runs is not None:
+            shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
+            moves = self.settings.moves
+            self._runs(shared, [(name, labels, moves) for name, labels in self._starts()])
+        else:
+            shared = self._sized()
         yield from self._polished(shared)
+
+    def _sized(self) -> Problem:
+        """Many quick runs on few draws, fewer on more, and the best of those carried further."""
+        shared = problem(self.loss, self.evidence, max_draws=self._few)
+        moves = self.settings.moves
+        light = tuple(m for m in moves if m in ("sweep", "merge")) or moves
+        tasks = [(name, labels, light) for name, labels in self._starts()]
+        self._runs(shared, tasks, cooling=FIRST)
+        if self._few != self.max_draws:
+            shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
+            leaders = self._leaders(2 if self._is_bent else _SECOND)
+            self.found, self.ended = [], []
+            self._runs(shared, [(f.start, f.labels, light) for f in leaders], cooling=SECOND)
+        n_leaders = 1 if self._is_bent else 3
+        n_starts = len(self.found)
+        self._runs(shared, [(f.start, f.labels, moves) for f in self._leaders(n_leaders)])
+        ends = self.found[n_starts:]
+        self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
+        return shared
+
+    @property
+    def _few(self) -> int | None:
+        """The draws that the first runs see, None for all."""
+        n_draws = self.evidence.distinct.n_draws if self.on_draws else 0
+        is_many = min(n_draws, self.max_draws or n_draws) > 1.5 * _FEW_DRAWS
+        return _FEW_DRAWS if self.settings.max_draws is None and is_many else self.max_draws
 
     def _leaders(self, n: int) -> list[Found]:
         """The best ``n`` different ends so far."""
@@ -142,7 +163,7 @@ class Plan:
             self._runs(whole, [(leaders[0].start, leaders[0].labels, light)])
         if not (self.found and np.array_equal(self.found[0].labels, leaders[0].labels)):
             tasks = [(one.start, one.labels, moves) for one in leaders]
-            self._runs(whole, tasks, patience=1.0, anneals=False)
+            self._runs(whole, tasks, patience=1.0, n_coolings=0)
         for one in self._leaders(1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
 
@@ -151,21 +172,23 @@ class Plan:
         shared: Problem,
         tasks: Sequence[tuple[str, Labels | None, tuple[str, ...]]],
         patience: float | None = None,
-        is_eager: bool = False,
-        anneals: bool = True,
+        cooling: Cooling | None = None,
+        n_coolings: int = 2,
     ) -> None:
         """Do the runs in parallel and add where they ended, in order."""
         patience = self.settings.patience if patience is None else patience
         if isinstance(shared, DrawsProblem):
             self.clock.share = shared.m / self.evidence.distinct.n_draws
         seeds = self.rng.spawn(len(tasks))
+        states: list[Any] = []
 
         def work(a: int) -> Found | None:
             name, labels, moves = tasks[a]
             if self.clock.is_up() and (a or self.found):
                 return None
-            run = Run(shared.state(), seeds[a], self.limit, self.clock)
-            run.is_eager, run.anneals = is_eager, anneals
+            state = states.pop() if states else shared.state()
+            run = Run(state, seeds[a], self.limit, self.clock)
+            run.cooling, run.n_coolings = cooling, n_coolings
             try:
                 _start(run, shared, labels)
                 run.go(moves, patience)
@@ -176,6 +199,7 @@ class Plan:
                 run.state.load(run.best)
             end = _end(run, shared, name)
             self.ended.append(end)
+            states.append(state)
             return end
 
         parts = range(len(tasks))
@@ -186,7 +210,7 @@ class Plan:
         if self.clock.was_stopped:
             raise KeyboardInterrupt
 
-    def _starts(self, shared: Problem) -> list[tuple[str, Labels | None]]:
+    def _starts(self) -> list[tuple[str, Labels | None]]:
         """Return (name, labels) of every run; None stands for a sequential allocation."""
         n_runs = self.settings.n_runs
         counts = self._counts()

@@ -5,26 +5,36 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.search._greedy_draws import DrawsState
     from partita.search._greedy_similarity import SimilarityState
+    from partita.search._greedy_state import DrawsState
 
     State: TypeAlias = DrawsState | SimilarityState
 
 _MAX_SWEEPS = 100
 _FEW = 32  # items up to which runs can afford to be more thorough
-_SWEEPS, _BRIEF = 30, 12  # of one annealing, of one from the start
-_HOT, _COLD = (0.25, 0.1), 0.02  # heats where annealings begin and end, in losses per item
-_WIDE, _NARROW = 16.0, 0.5  # how far bends are rounded off then, in steps of e
-_ROUNDS = 8  # annealings of one run
-_LOOK = 20_000_000  # table entries read between looks at the clock
 MOVES = ("sweep", "merge", "rebuild", "split")
+
+
+class Cooling(NamedTuple):
+    """How an annealing cools: heats in losses per item, widths of bends in steps of e."""
+
+    hot: float
+    cold: float
+    n_sweeps: int
+    wide: float = 64.0
+    narrow: float = 0.5
+
+
+FIRST = Cooling(0.5, 0.02, 30)  # from a start: hot enough to leave the basin it is in
+SECOND = Cooling(0.1, 0.01, 40)  # from where that led
+_AGAIN = Cooling(0.1, 0.02, 30, wide=16.0)
 
 
 class Clock:
@@ -59,7 +69,8 @@ class Run:
     """One run: a state, its random numbers, its limits.
 
     ``best`` is the last partition that was kept, for when the run is cut short. A loss that bends
-    in e is annealed before clusters are rebuilt if ``anneals``, and from the start if ``is_eager``.
+    in e is first annealed as ``cooling`` says; before clusters are rebuilt it is annealed until
+    ``n_coolings`` in a row were in vain.
     """
 
     state: State
@@ -68,15 +79,13 @@ class Run:
     clock: Clock
     best: NDArray[np.int64] | None = None
     sweeps: bool = True
-    is_eager: bool = False
-    anneals: bool = True
+    cooling: Cooling | None = None
+    n_coolings: int = 2
 
     def go(self, moves: Sequence[str], patience: float) -> None:
         """From a partition, make the moves named until none helps or the time is up."""
         self.sweeps = "sweep" in moves
-        if not (
-            self.is_eager and self.sweeps and self.state.is_rough and self.anneal(_HOT[-1], _BRIEF)
-        ):
+        if self.cooling is None or not self.is_annealed or not self.anneal(self.cooling):
             self.settle()
         if "merge" in moves and self.merge():
             self.settle()
@@ -94,29 +103,26 @@ class Run:
         self.clock.note(self.state.value)
 
     def settle(self, items: NDArray[np.int64] | None = None, max_sweeps: int = _MAX_SWEEPS) -> None:
-        """Sweep over the items, all if None, until none of them moves."""
+        """Sweep over the items, all if None, until each was seen since the last move."""
         state = self.state
         if not self.sweeps:
             return
-        items = np.arange(state.labels.size) if items is None else items
-        state.quiet[0] = 0
-        for _ in range(max_sweeps):
-            if state.quiet[0] >= items.size or self.clock.is_up():
-                return
-            for part in np.array_split(self.rng.permutation(items), 1 + state.sweep_cost // _LOOK):
-                if self.clock.is_up():
-                    return
-                state.sweep(part, self.limit)
+        order = self.rng.permutation(state.labels.size if items is None else items)
+        state.quiet[:] = 0, order.size
+        state.sweep(order, self.limit, max_sweeps, self.clock.is_up)
+
+    @property
+    def is_annealed(self) -> bool:
+        """Whether annealing may pay."""
+        return self.sweeps and self.state.is_rough
 
     def cool(self) -> None:
-        """Anneal from hot and from less hot until neither helps."""
+        """Anneal until that was in vain a few times in a row."""
         failed = 0
-        for _ in range(_ROUNDS):
-            if failed == len(_HOT) or self.clock.is_up():
-                return
-            failed = 0 if self.anneal(_HOT[failed]) else failed + 1
+        while failed < self.n_coolings and not self.clock.is_up():
+            failed = 0 if self.anneal(_AGAIN) else failed + 1
 
-    def anneal(self, hot: float, n_sweeps: int = _SWEEPS) -> bool:
+    def anneal(self, cooling: Cooling) -> bool:
         """Sweep at random, ever colder; keep where that leads if it is better than here.
 
         Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
@@ -125,13 +131,10 @@ class Run:
         """
         state: Any = self.state
         before, saved = state.value, state.save()
-        heats = np.geomspace(hot, _COLD, n_sweeps) * before / state.problem.n_items
-        widths = np.geomspace(_WIDE, _NARROW, n_sweeps) * state.stride
-        for heat, width in zip(heats, widths, strict=True):
-            if self.clock.is_up():
-                break
-            items = self.rng.permutation(state.labels.size)
-            state.anneal(items, self.limit, heat, width, self.rng)
+        n_sweeps = cooling.n_sweeps
+        heats = np.geomspace(cooling.hot, cooling.cold, n_sweeps) * before / state.problem.n_items
+        widths = np.geomspace(cooling.wide, cooling.narrow, n_sweeps) * state.stride
+        state.anneal(self.limit, heats, widths, self.rng, is_up=self.clock.is_up)
         self.settle()
         if state.value < before - 1e-11 * max(1.0, abs(before)):
             self.keep()
@@ -151,19 +154,24 @@ class Run:
         ``seeds`` are items to put into clusters of their own first, which makes it a split.
         """
         state, before, saved = self.state, self.state.value, self.state.save()
-        items = self.rng.permutation(np.flatnonzero(np.isin(state.labels, columns)))
+        inside = state.labels == columns[0]
+        for column in columns[1:]:
+            inside |= state.labels == column
+        items = self.rng.permutation(np.flatnonzero(inside))
         state.move(items, np.full(items.size, -1))
         rest = items
         if seeds is not None:
             state.move(seeds, np.flatnonzero(state.sizes == 0)[: seeds.size])
             rest = items[~np.isin(items, seeds)]
         state.allocate(rest, self.limit)
-        if (state.labels != saved[0]).any():
-            self.settle(items, 3)
-            if state.value < before - 1e-11 * max(1.0, abs(before)):
-                self.settle()
-                self.keep()
-                return True
+        least = 1e-11 * max(1.0, abs(before))
+        if abs(state.value - before) <= least:  # the same clusters, perhaps in other columns
+            return False
+        self.settle(items, 3)
+        if state.value < before - least:
+            self.settle()
+            self.keep()
+            return True
         state.restore(saved)
         return False
 
@@ -188,7 +196,7 @@ class Run:
         """
         state, failed = self.state, 0
         patience *= 2 if state.labels.size <= _FEW else 1
-        if self.anneals and self.sweeps and state.is_rough:
+        if self.is_annealed:
             self.cool()
         while True:
             columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from partita import kernels
 from partita.losses import RatioLoss
+from partita.search._greedy_state import never
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +83,7 @@ class SimilarityState:
         self.problem = problem
         self.labels = np.full(problem.n, -1, dtype=np.int64)
         self.own, self.totals = np.ones(problem.n), np.zeros(2)
-        self.quiet = np.zeros(1, dtype=np.int64)
+        self.quiet = np.array([0, 1 << 62])
         self._linear = problem.alpha, problem.slope
         self.sizes, self.sums = np.zeros(0, dtype=np.int64), np.zeros((0, problem.n))
         self._grow(7)
@@ -129,14 +131,9 @@ class SimilarityState:
         self.totals[1] = _compiled().joint(self.labels, self.own, p.shape, p.grid)
 
     @property
-    def sweep_cost(self) -> int:
-        """Entries that a sweep over all items reads."""
-        return self.problem.n * (self.problem.n + self.sizes.size)
-
-    def _items(self, items: IntArray) -> list[IntArray]:
-        """The items in runs that a compiled call finishes quickly."""
-        size = max(1, _CALL // (4 * self.problem.n + self.sizes.size))
-        return [items[i : i + size] for i in range(0, items.size, size)]
+    def visits(self) -> int:
+        """Items that a compiled call may visit to end soon."""
+        return max(1, _CALL // (4 * self.problem.n + self.sizes.size))
 
     def _tables(self) -> tuple[Any, ...]:
         p = self.problem
@@ -148,15 +145,15 @@ class SimilarityState:
         """Put items that are in no cluster into the best, one after another."""
         p = self.problem
         alpha, slope = (p.alpha, p.slope) if 2 * items.size > p.n else self._linear
-        for part in self._items(items):
-            done = 0
-            while done < part.size:
-                done = _compiled().allocate(
-                    part, done, *self._tables(), alpha, slope, limit, self.totals, self._gains,
-                    self._logs,
-                )  # fmt: skip
-                if done < part.size:
-                    self._grow(self.sizes.size)
+        done = 0
+        while done < items.size:
+            end = min(items.size, done + self.visits)
+            done = _compiled().allocate(
+                items[:end], done, *self._tables(), alpha, slope, limit, self.totals, self._gains,
+                self._logs,
+            )  # fmt: skip
+            if done < end:
+                self._grow(self.sizes.size)
         self.refresh()
 
     is_rough = False
@@ -167,21 +164,19 @@ class SimilarityState:
         at, de, dj = self._loss(e, j), 1e-6 * max(abs(e), 1.0), 1e-6 * max(abs(j), 1.0)
         return -(self._loss(e, j + dj) - at) / dj, (self._loss(e + de, j) - at) / de
 
-    def sweep(self, items: IntArray, limit: int) -> int:
-        """Reassign each item to its best cluster; return how many moved."""
-        p = self.problem
-        moves = 0
-        for part in self._items(items):
-            done = 0
-            while done < part.size:
-                done, moved = _compiled().sweep(
-                    part, done, *self._tables(), p.t, p.num, p.den, limit, self.totals,
-                    self._gains, self._logs, self.quiet,
-                )  # fmt: skip
-                moves += moved
-                if done < part.size:
-                    self._grow(self.sizes.size)
-        return moves
+    def sweep(
+        self, items: IntArray, limit: int, n_sweeps: int = 1, is_up: Callable[[], bool] = never
+    ) -> None:
+        """Reassign each item to its best cluster, again and again until quiet or up."""
+        p, done, last = self.problem, 0, n_sweeps * items.size
+        while done < last and self.quiet[0] < self.quiet[1] and not is_up():
+            end = min(last, done + self.visits)
+            done = _compiled().sweep(
+                items, done, end, *self._tables(), p.t, p.num, p.den, limit, self.totals,
+                self._gains, self._logs, self.quiet,
+            )  # fmt: skip
+            if done < end:
+                self._grow(self.sizes.size)
 
     def move(self, items: IntArray, targets: IntArray) -> None:
         """Move items to clusters, -1 for none."""

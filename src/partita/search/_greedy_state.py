@@ -1,0 +1,291 @@
+"""A partition under a loss on draws, with what is needed to change it an item at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from partita import kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.search._greedy_draws import DrawsProblem
+    from partita.typing import IntArray
+
+LANES = 8
+_CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
+
+
+def _compiled() -> Any:
+    """The compiled moves; they know arrays, not types."""
+    return kernels.greedy_draws
+
+
+class _Room:
+    """Memory for a table of any width, its rows on cache lines, taken anew only to grow."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype, self.raw = np.dtype(dtype), np.zeros(64, dtype=np.uint8)
+
+    def table(self, shape: tuple[int, int]) -> NDArray[Any]:
+        """A table of this shape; what it holds is undefined."""
+        size = shape[0] * shape[1] * self.dtype.itemsize
+        if self.raw.size < size + 64:
+            self.raw = np.empty(size + 64, dtype=np.uint8)
+        start = -self.raw.ctypes.data % 64
+        return np.asarray(self.raw[start : start + size].view(self.dtype).reshape(shape))
+
+
+def never() -> bool:
+    """No time is ever up."""
+    return False
+
+
+class DrawsState:
+    """One run's partition under a loss on draws; :meth:`load` begins another."""
+
+    def __init__(self, problem: DrawsProblem) -> None:
+        self.problem = p = problem
+        self.labels = np.full(p.n, -1, dtype=np.int64)
+        self.j, self.alpha = np.zeros(p.m), p.alpha.copy()
+        self.alpha32 = self.alpha.astype(np.float32)
+        self.slope = p.slope
+        self.totals, self.quiet = np.zeros(1), np.array([0, 1 << 62])
+        self._own, self._trial = np.zeros(p.m), np.zeros(p.m)
+        self._value = np.inf
+        self._counts = _Room(np.uint16 if p.n_items < 1 << 16 else np.uint32)
+        self._table = _Room(np.float32)
+        self._widen(LANES)
+        self.counts[:] = 0
+
+    def _widen(self, width: int) -> None:
+        """Make tables of this many columns; the counts are undefined."""
+        rows = int(self.problem.offsets[-1])
+        self.counts = self._counts.table((rows, width))
+        self.table = self._table.table((rows, width))
+        self.sizes = np.zeros(width, dtype=np.int64)
+        self._block, self._gains = np.zeros(width, dtype=np.float32), np.zeros(width)
+
+    def _grow(self, n_columns: int) -> None:
+        """Make room for ``n_columns`` clusters and one more, keeping those there are."""
+        counts, sizes = self.counts.copy(), self.sizes
+        self._widen(_width(n_columns))
+        self.counts[:, : sizes.size], self.sizes[: sizes.size] = counts, sizes
+        self.counts[:, sizes.size :] = 0
+        self._derive()
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters."""
+        return int(np.count_nonzero(self.sizes))
+
+    def load(self, labels: IntArray) -> None:
+        """Start from labels 0 .. K - 1; -1 is in no cluster.
+
+        The width of the tables follows from K alone: sums over them are rounded differently for
+        different widths, and what ran before must not matter.
+        """
+        p = self.problem
+        self.labels[:] = labels
+        n_clusters = int(labels.max()) + 1
+        if _width(n_clusters) != self.sizes.size:
+            self._widen(_width(n_clusters))
+        inside = self.labels >= 0
+        self.sizes[:] = np.bincount(self.labels[inside], p.weight[inside], self.sizes.size)
+        _compiled().load(p.rows, p.weight, self.labels, self.counts)
+        self.refresh()
+
+    def _derive(self) -> None:
+        """Recompute the table and j from the counts."""
+        p = self.problem
+        _compiled().derive(self.counts, p.offsets, p.cell, p.step, self.table, self.j)
+
+    def refresh(self) -> None:
+        """Recompute every total from the counts, and the linear form at this partition."""
+        self._derive()
+        self.totals[0] = self.problem.cell[self.sizes].sum()
+        self.linearise()
+
+    def linearise(self) -> None:
+        """Recompute the value, and the linear form of the loss, from the totals."""
+        p = self.problem
+        if not p.is_linear:
+            self.slope = self._slopes(0.0)[0]
+        self._value = self._loss(self.j, float(self.totals[0]))
+
+    def _slopes(self, width: float) -> tuple[float, float]:
+        """Take the slopes here, bends rounded off within ``width``; see the kernel."""
+        p = self.problem
+        slope, rise = _compiled().slopes(
+            p.t, p.p, self.j, float(self.totals[0]), width, p.num, p.den, p.w, p.total,
+            self.alpha32, self.alpha,
+        )  # fmt: skip
+        return float(slope), float(rise)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every item is in a cluster."""
+        return bool(self.labels.min() >= 0)
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether the loss bends in e."""
+        return self.problem.is_rough
+
+    @property
+    def value(self) -> float:
+        """The expected loss, from the running totals."""
+        return float(self._value)
+
+    @property
+    def visits(self) -> int:
+        """Items that a compiled call may visit to end soon."""
+        return max(1, _CALL // (self.problem.m * self.sizes.size))
+
+    def _tables(self) -> tuple[Any, ...]:
+        p = self.problem
+        return (
+            p.rows, p.weight, p.cell, p.step, self.counts, self.table, self.labels, self.sizes,
+            self.j, self.totals,
+        )  # fmt: skip
+
+    def allocate(self, items: IntArray, limit: int) -> None:
+        """Put items that are in no cluster into the best, one after another.
+
+        The loss is taken as linear: about this partition, or about the draws if most items are
+        in no cluster yet.
+        """
+        p = self.problem
+        if 2 * items.size > p.n:
+            self.alpha[:], self.slope = p.alpha, p.slope
+            self.alpha32[:] = self.alpha
+        done = 0
+        while done < items.size:
+            end = min(items.size, done + self.visits)
+            done = _compiled().allocate(
+                items[:end], done, *self._tables(), self.alpha32, self.slope, limit, self._block,
+                self._gains,
+            )  # fmt: skip
+            if done < end:
+                self._grow(self.sizes.size)
+        self.linearise()
+
+    def sweep(
+        self, items: IntArray, limit: int, n_sweeps: int = 1, is_up: Callable[[], bool] = never
+    ) -> None:
+        """Reassign each item to its best cluster, again and again until quiet or up."""
+        p = self.problem
+        doubt = 2.0 if p.n_items <= 32 else 8 / p.n_items
+        slope, done, last = p.bent_slope if p.is_linear else self.slope, 0, n_sweeps * items.size
+        while done < last and self.quiet[0] < self.quiet[1] and not is_up():
+            end = min(last, done + self.visits)
+            done, slope, self._value = _compiled().sweep(
+                items, done, end, *self._tables(), self.alpha32, self.alpha, slope, limit,
+                self._block, self._gains, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
+                p.total, p.is_linear, self._value, doubt, self._trial, self.quiet,
+            )  # fmt: skip
+            if done < end:
+                self._grow(self.sizes.size)
+        if p.is_linear:
+            self._value = self._loss(self.j, float(self.totals[0]))
+        else:
+            self.slope = slope
+
+    @property
+    def stride(self) -> float:
+        """What e loses where an item leaves its cluster, on average over the items."""
+        cell, sizes = self.problem.cell, self.sizes[self.sizes > 0]
+        return float(sizes @ (cell[sizes] - cell[sizes - 1])) / self.problem.n_items
+
+    def anneal(
+        self,
+        limit: int,
+        heats: NDArray[np.float64],
+        widths: NDArray[np.float64],
+        rng: np.random.Generator,
+        items: IntArray | None = None,
+        is_up: Callable[[], bool] = never,
+    ) -> None:
+        """Reassign items at random, likelier the lower the loss: a Gibbs sweep at each heat.
+
+        The bends of min(t, e) are rounded off within the width of the sweep.
+        """
+        p, compiled = self.problem, cast(Any, kernels.greedy_anneal)
+        items = np.arange(p.n) if items is None else items.copy()
+        random = rng.integers(1, 1 << 63, 4, dtype=np.uint64)
+        is_curved, done, last = p.bends or not p.is_linear, 0, heats.size * items.size
+        while done < last and not is_up():
+            end = min(last, done + self.visits)
+            done = compiled.anneal(
+                items, done, end, *self._tables(), self.alpha32, self.alpha, p.slope, limit,
+                self._block, self._gains, self._own, is_curved, p.t, p.p, p.num, p.den, p.w,
+                p.total, heats, widths, random,
+            )  # fmt: skip
+            if done < end:
+                self._grow(self.sizes.size)
+        if p.is_linear:
+            self.alpha[:] = p.alpha
+            self.alpha32[:] = p.alpha
+        self.linearise()
+
+    def _loss(self, j: NDArray[np.float64], e: float) -> float:
+        """The loss at totals j and e."""
+        p = self.problem
+        return float(_compiled().expected(p.t, p.p, j, e, p.num, p.den, p.w, p.total))
+
+    def move(self, items: IntArray, targets: IntArray) -> None:
+        """Move items to clusters, -1 for none; totals follow, the value only when all are in."""
+        self._move(items, targets)
+        if self.is_complete:
+            self.linearise()
+
+    def _move(self, items: IntArray, targets: IntArray) -> None:
+        if targets.size and int(targets.max()) >= self.sizes.size:
+            self._grow(int(targets.max()))
+        part = max(1, _CALL // (8 * self.problem.m))
+        for a in range(0, items.size, part):
+            _compiled().move(items[a : a + part], targets[a : a + part], *self._tables())
+
+    def save(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What :meth:`restore` needs to come back here."""
+        return self.labels.copy(), self.j.copy()
+
+    def restore(self, saved: tuple[NDArray[np.int64], NDArray[np.float64]]) -> None:
+        """Go back to where :meth:`save` was called."""
+        changed = np.flatnonzero(self.labels != saved[0])
+        self._move(changed, saved[0][changed])
+        self.j[:] = saved[1]
+        self.linearise()
+
+    def merge_values(self, n_exact: int = 8) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The loss after merging pairs of clusters: (pairs, 2) columns and their values.
+
+        All pairs are ranked by the loss linearised here; the best ``n_exact`` are returned.
+        """
+        p = self.problem
+        width = self.sizes.size
+        gains = np.zeros((width, width))
+        size = max(1, _CALL // (8 * width * max(1, int(p.offsets[-1]) // p.m)))
+        for m in range(0, p.m, size):
+            end = min(m + size, p.m)
+            _compiled().merge_gains(self.counts, p.offsets, m, end, self.alpha, p.cell, gains)
+        active = np.flatnonzero(self.sizes)
+        a, b = np.nonzero(np.tri(active.size, k=-1, dtype=bool))
+        a, b = active[a], active[b]
+        s, u = self.sizes[a], self.sizes[b]
+        scores = self.slope * (p.cell[s + u] - p.cell[s] - p.cell[u]) - gains[a, b]
+        best = np.argsort(scores, kind="stable")[:n_exact]
+        pairs, values = np.stack([a[best], b[best]], axis=1), np.empty(best.size)
+        _compiled().merged(
+            self.counts, p.offsets, pairs, self.sizes, p.cell, p.t, p.p, self.j,
+            float(self.totals[0]), p.num, p.den, p.w, p.total, self._trial, values,
+        )  # fmt: skip
+        return pairs, values
+
+
+def _width(n_clusters: int) -> int:
+    """The columns of tables for this many clusters, and at least one more."""
+    return LANES * ((n_clusters + n_clusters // 4) // LANES + 1)
