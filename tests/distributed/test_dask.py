@@ -5,19 +5,24 @@ One small cluster serves the whole module; it is the slow part.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import pickle
+import shutil
 import signal
 import sys
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 
 import dask_work
 import partita as pt
+from partita import io
 from partita.cli import main
-from partita.distributed import DaskLabels, _dask, map_pieces
+from partita.distributed import DaskLabels, OnWorkers, _dask, map_pieces
 from partita.draws._stored import StoredLabels
 
 da = pytest.importorskip("dask.array")
@@ -89,6 +94,50 @@ def test_pieces_survive_the_worker_that_held_them(client, there, here):
     want = passes(here)
     np.testing.assert_array_equal(passes(there), want)
     np.testing.assert_array_equal(passes(there, lambda: _kill_a_worker(client)), want)
+
+
+@pytest.fixture(scope="module")
+def store(array, tmp_path_factory):
+    """The labels in a Zarr store whose chunks are not our blocks."""
+    path = tmp_path_factory.mktemp("stores") / "draws.zarr"
+    zarr = pytest.importorskip("zarr")
+    made = zarr.create_array(path, shape=array.shape, chunks=(N_DRAWS, 700), dtype=array.dtype)
+    made[:] = array
+    return path
+
+
+@pytest.mark.parametrize("kind", ["zarr", "npy", "dask"])
+def test_workers_read_files_themselves(client, array, here, store, tmp_path, kind):
+    if kind == "zarr":
+        source = OnWorkers(io.open_zarr(store))
+    elif kind == "dask":
+        source = da.from_zarr(str(store))
+    else:
+        np.save(tmp_path / "draws.npy", array)
+        source = OnWorkers(io.open_npy(tmp_path / "draws.npy"))
+    draws = pt.Draws(source)
+    assert len(pickle.dumps(draws.labels.source)) < 10_000
+    assert draws == here
+
+
+def test_a_parquet_handle_opens_its_file_where_it_is_sent(array, tmp_path, monkeypatch):
+    pd.DataFrame(array[:, :50]).rename(columns=str).to_parquet(tmp_path / "draws.parquet")
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(io.open_parquet("draws.parquet")) as blocks:
+        packed = pickle.dumps(blocks)
+    monkeypatch.chdir(tmp_path.parent)
+    with contextlib.closing(pickle.loads(packed)) as again:
+        np.testing.assert_array_equal(again.read(slice(0, N_DRAWS), slice(9, 30)), array[:, 9:30])
+
+
+def test_a_corrupt_block_is_an_error_that_names_its_file(client, store, tmp_path):
+    broken = tmp_path / "broken.zarr"
+    shutil.copytree(store, broken)
+    chunk = broken / "c" / "0" / "4"
+    chunk.write_bytes(chunk.read_bytes()[:-20])
+    with pytest.raises(pt.errors.FileError, match="broken.zarr/c/0/4"):
+        pt.Draws(OnWorkers(io.open_zarr(broken)))
+    assert len(client.nthreads()) == 2
 
 
 def test_without_a_cluster_threads_of_dask_do_it(array, here):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from partita.draws import Draws
 
 SECONDS = 15  # to find a scheduler in
 
@@ -24,13 +28,13 @@ def add_scheduler_argument(parser: argparse.ArgumentParser, what: str) -> None:
 def connected(arguments: argparse.Namespace) -> Iterator[int | None]:
     """Hold a connection to the cluster of ``--scheduler``; nothing where none is named.
 
-    Inside, what joblib shares out (restarts, ranks, replicates) and what is in an array of Dask
-    goes to the workers.
+    Inside, draws in a store are worked on block by block by the workers that read them; of anything
+    else, what joblib shares out (restarts, ranks, replicates) goes to the workers.
 
     Yields
     ------
     int or None
-        The threads that all workers have together; None without a cluster.
+        The jobs to share out: as many as the workers have threads; None without a cluster.
     """
     address = getattr(arguments, "scheduler", None)
     if address is None:
@@ -40,10 +44,46 @@ def connected(arguments: argparse.Namespace) -> Iterator[int | None]:
 
     client = _client(address)
     try:
-        with joblib.parallel_config(backend="dask"):
-            yield sum(client.nthreads().values())
+        if _opener(arguments) is not None:
+            yield None
+        else:
+            with joblib.parallel_config(backend="dask"):
+                yield sum(client.nthreads().values())
     finally:
         client.close()
+
+
+def on_workers(arguments: argparse.Namespace) -> Draws | None:
+    """Return the draws of a store as labels that the workers read; None without a cluster."""
+    if getattr(arguments, "scheduler", None) is None:
+        return None
+    opener = _opener(arguments)
+    if opener is None:
+        return None
+    from partita.distributed import OnWorkers
+    from partita.draws import Draws
+
+    words = {"orient": arguments.orient}
+    if arguments.key is not None:
+        words["key"] = arguments.key
+    blocks = opener(arguments.draws, **words)
+    labels: Any = OnWorkers(blocks)
+    return Draws(labels, chains=blocks.chains)
+
+
+def _opener(arguments: argparse.Namespace) -> Callable[..., Any] | None:
+    """What opens the file of draws for reading in blocks; None if it must be read whole."""
+    path = getattr(arguments, "draws", None)
+    if path is None or getattr(arguments, "similarity", False):
+        return None
+    from partita import io
+
+    if os.path.isdir(path):
+        return io.open_zarr
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix == ".npy" and arguments.key is None:
+        return io.open_npy
+    return io.open_parquet if suffix in (".parquet", ".pq") else None
 
 
 def _client(address: str) -> Any:
@@ -56,6 +96,7 @@ def _client(address: str) -> Any:
             "--scheduler needs dask.distributed; pip install 'partita[dask]'."
         ) from None
     try:
+        _check_open(address)
         client = Client(address, timeout=SECONDS, set_as_default=True)
     except ValueError as error:
         raise InvalidValueError(
@@ -73,3 +114,14 @@ def _client(address: str) -> Any:
             f"--scheduler {address} has no workers; start some with `dask worker {address}`."
         )
     return client
+
+
+def _check_open(address: str) -> None:
+    """Raise OSError at once where nobody listens: a client would go on trying."""
+    import socket
+
+    from distributed.comm import get_address_host_port
+
+    if not address.startswith(("inproc", "ucx", "ws")):
+        host, port = get_address_host_port(address)
+        socket.create_connection((host, port), timeout=SECONDS).close()

@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from partita.cli import _cluster
+
 if TYPE_CHECKING:
     import argparse
 
@@ -55,6 +57,13 @@ def add_draws_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read(arguments: argparse.Namespace) -> Draws:
     """Read the draws as the arguments say."""
+    draws = _cluster.on_workers(arguments) or _read(arguments)
+    if arguments.chains is not None:
+        draws = _in_chains(draws, arguments.chains)
+    return draws.burn(arguments.burn).thin(arguments.thin)
+
+
+def _read(arguments: argparse.Namespace) -> Draws:
     from partita.draws import read_draws
 
     index: int | str | bool | None = arguments.index
@@ -62,16 +71,13 @@ def read(arguments: argparse.Namespace) -> Draws:
         index = False
     elif isinstance(index, str) and index.lstrip("-").isdigit():
         index = int(index)
-    draws = read_draws(
+    return read_draws(
         arguments.draws,
         orient=arguments.orient,
         header=arguments.header,
         index=index,
         key=arguments.key,
     )
-    if arguments.chains is not None:
-        draws = _in_chains(draws, arguments.chains)
-    return draws.burn(arguments.burn).thin(arguments.thin)
 
 
 def _in_chains(draws: Draws, n_chains: int) -> Draws:

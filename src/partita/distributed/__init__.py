@@ -10,7 +10,7 @@ Imports NumPy and the standard library; knows nothing of draws beyond "a matrix 
 """
 
 from partita.distributed._alone import one_blas_thread
-from partita.distributed._dask import DaskLabels, is_dask_array
+from partita.distributed._dask import DaskLabels, OnWorkers, is_dask_array
 from partita.distributed._items import (
     LabelSource,
     Pieces,
@@ -24,6 +24,7 @@ from partita.distributed._threads import Progress, blocks, map_blocks, progress
 __all__ = [
     "DaskLabels",
     "LabelSource",
+    "OnWorkers",
     "Pieces",
     "Progress",
     "blocks",

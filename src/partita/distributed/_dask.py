@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from partita.errors import InvalidValueError, OutOfMemoryError, PartitaWarning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from partita.distributed._items import LabelSource
 
 
 def is_dask_array(x: Any) -> bool:
@@ -95,7 +98,7 @@ class DaskLabels:
         import dask
 
         same = dask.delayed((work, convert, tuple(shared)), traverse=False, pure=False)
-        blocks = self._blocks(parts) if reads else [None] * len(parts)
+        blocks = self._raw(parts) if reads else [None] * len(parts)
         on_block = dask.delayed(_on_block, pure=False)
         done = [
             on_block(same, block, items, [_piece(x, number, items) for x in along])
@@ -106,7 +109,7 @@ class DaskLabels:
         both = _persisted([one[k] for k in (0, 1) for one in done])
         return Pieces(both[: len(parts)]), list(_gathered(both[len(parts) :], label))
 
-    def _blocks(self, parts: Sequence[slice]) -> list[Any]:
+    def _raw(self, parts: Sequence[slice]) -> list[Any]:
         """The blocks as delayed arrays; slices of a store become reads of just that slice."""
         key = tuple(part.stop for part in parts)
         if key not in self._cut:
@@ -115,11 +118,57 @@ class DaskLabels:
         return self._cut[key]
 
 
+class OnWorkers(DaskLabels):
+    """Labels in files that every worker sees, each block read by the worker that needs it.
+
+    Parameters
+    ----------
+    source : LabelSource
+        A handle that opens its file again where it is sent, such as :func:`partita.io.open_zarr`
+        gives.
+    """
+
+    def __init__(self, source: LabelSource) -> None:
+        self.source = source
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_draws, n_items)."""
+        return self.source.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As stored."""
+        found: np.dtype[Any] = np.dtype(self.source.dtype)
+        return found
+
+    def read(self, draws: slice, items: slice) -> NDArray[Any]:
+        """Read a part of the labels here."""
+        return np.asarray(self.source.read(draws, items))
+
+    def _raw(self, parts: Sequence[slice]) -> list[Any]:
+        import dask
+
+        return [dask.delayed(_Unread(self.source), traverse=False, pure=False)] * len(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Unread:
+    """A block that the worker is to read itself."""
+
+    source: LabelSource
+
+    def __call__(self, items: slice) -> Any:
+        return self.source.read(slice(0, self.source.shape[0]), items)
+
+
 def _on_block(same: Any, raw: Any, items: slice, pieces: list[Any]) -> Any:
     """What a worker runs: the block as canonical labels, then the work."""
     work, convert, shared = same
     with one_blas_thread():
         block = None
+        if isinstance(raw, _Unread):
+            raw = raw(items)
         if raw is not None:
             block = np.ascontiguousarray(raw if convert is None else convert(raw))
         return work(block, items, *pieces, *shared)

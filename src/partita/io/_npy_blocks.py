@@ -28,6 +28,11 @@ class NpyBlocks:
     path: str
     mapped: NDArray[Any]
     chains: NDArray[np.int64] | None
+    orient: str = "draws"
+
+    def __reduce__(self) -> Any:
+        """Sent to another process, it opens the file there: the labels do not travel."""
+        return _again, (os.path.abspath(self.path), self.orient)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -88,7 +93,11 @@ def open_npy(path: Path, *, orient: str = "draws") -> NpyBlocks:
         )
     chains = chain_numbers(array.shape)
     table = array.reshape(-1, array.shape[-1], order="C") if array.ndim == 3 else array
-    return NpyBlocks(text, table.T if orient == "items" else table, chains)
+    return NpyBlocks(text, table.T if orient == "items" else table, chains, orient)
+
+
+def _again(path: str, orient: str) -> NpyBlocks:
+    return open_npy(path, orient=orient)
 
 
 def _mapped(path: str, header: Header, size: int) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,11 @@ class ParquetBlocks:
     dtype: np.dtype[Any]
     groups: tuple[int, ...]
     sandbox: Sandbox = field(repr=False)
+    key: str | None = None
+
+    def __reduce__(self) -> Any:
+        """Sent to another process, it opens the file there, in a sandbox of that process."""
+        return _again, (os.path.abspath(self.path), self.key, self.orient)
 
     @property
     def path(self) -> str:
@@ -129,4 +135,8 @@ def _opened(sandbox: Sandbox, key: str | None, orient: str) -> ParquetBlocks:
     dtype = np.result_type(*{np.dtype(f"{table.kinds[i]}{table.widths[i]}") for i in positions})
     dtype = np.dtype(np.uint8) if dtype.kind == "b" else dtype
     groups = tuple(int(n) for n in sandbox.described["groups"])
-    return ParquetBlocks(table, positions, orient, chains, dtype, groups, sandbox)
+    return ParquetBlocks(table, positions, orient, chains, dtype, groups, sandbox, key)
+
+
+def _again(path: str, key: str | None, orient: str) -> ParquetBlocks:
+    return open_parquet(path, key=key, orient=orient)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,11 @@ class ZarrBlocks:
     path: str
     array: ZarrArray
     axes: Axes
+
+    def __reduce__(self) -> Any:
+        """Sent to another process, it finds the store from whatever folder that runs in."""
+        meta = replace(self.array.meta, folder=os.path.abspath(self.array.meta.folder))
+        return ZarrBlocks, (self.path, ZarrArray(meta), self.axes)
 
     @property
     def n_chains(self) -> int:
