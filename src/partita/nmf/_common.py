@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from partita.nmf._compress import LowRank
+    from partita.nmf._compress import LowRank, Merged
 
 Array: TypeAlias = Any  # of any array-API library: NumPy, CuPy, PyTorch, array-api-strict
 Blocks: TypeAlias = tuple[Array, ...]
@@ -21,7 +21,7 @@ EPSILON = 1e-9  # R's floor in the least-squares updates
 NOISE = 1e-5
 HOST_BLOCK = 1 << 18  # numbers in a temporary of items by items, and on a GPU
 DEVICE_BLOCK = 1 << 28
-WORTH_SKIPPING = 0.8  # of non-zeros, at most
+WORTH_SKIPPING = 0.3  # of non-zeros, at most: those are gathered, the whole is read in a row
 
 
 class Width(NamedTuple):
@@ -48,7 +48,8 @@ class Target:
     """What is factorised: a symmetric non-negative matrix, or an operator that multiplies as one.
 
     ``border`` is the fixed row that the offset multiplies: ones, or the square roots of the
-    numbers of items that were merged.
+    numbers of items that were merged. ``fits`` is where fits are kept that another model may begin
+    at, if the target is to serve several.
     """
 
     xp: Any
@@ -58,11 +59,17 @@ class Target:
     dtype: Any
     device: Any
     border: Array
+    fits: dict[Any, Any] | None = None
 
     @property
     def is_numpy(self) -> bool:
         """Whether compiled loops may be used."""
         return isinstance(self.border, np.ndarray)
+
+    @cached_property
+    def single(self) -> Array:
+        """V in single precision."""
+        return self.array.astype(np.float32)
 
     @cached_property
     def norm2(self) -> float:
@@ -102,6 +109,40 @@ class Target:
         else:
             out = flat @ self.array
         return self.xp.reshape(out, X.shape)
+
+    @cached_property
+    def merged(self) -> Merged | None:
+        """Equal items, where there are enough of them to be worth it and loops are compiled."""
+        from partita.nmf._compress import merge
+
+        return merge(self.array) if self.is_numpy and self.array is not None else None
+
+    @cached_property
+    def coarse(self) -> Merged | None:
+        """Items that are alike, for a first rough fit where there are enough of them."""
+        from partita.nmf._compress import COARSE, ENOUGH, coarsen
+
+        if not self.is_numpy or self.array is None or self.n_items < ENOUGH:
+            return None
+        return coarsen(self.array, self.n_items // COARSE)
+
+    @cached_property
+    def _shrunk(self) -> dict[Any, Target]:
+        return {}
+
+    def shrunk(self, how: str, power: float) -> Target:
+        """The target with items "merged" or "coarse", scaled to fit as all the items would."""
+        if (how, power) not in self._shrunk:
+            merged: Merged = getattr(self, how)
+            array = merged.shrink(merged.shrink(self.array, power).T, power)
+            self._shrunk[how, power] = replace(
+                self,
+                array=np.ascontiguousarray(array),
+                n_items=merged.sizes.size,
+                border=np.sqrt(merged.sizes),
+                fits=None if self.fits is None else {},
+            )
+        return self._shrunk[how, power]
 
     @cached_property
     def _low_rank(self) -> dict[int, LowRank]:

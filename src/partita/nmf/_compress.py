@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partita.nmf._common import Factors
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -90,6 +92,20 @@ class Merged:
         """Representatives on the last axis back to items."""
         return np.ascontiguousarray((x * self.sizes ** (-power))[..., self.group])
 
+    def shrink_factors(self, factors: Factors, power: float) -> Factors:
+        """Starts of all the items as starts of the representatives."""
+        W = self.shrink(factors.W.swapaxes(-1, -2), power).swapaxes(-1, -2)
+        return Factors(W, self.shrink(factors.H, power))
+
+    def spread_factors(self, factors: Factors, power: float) -> Factors:
+        """Factors of the representatives as factors of all the items."""
+        W, H, offset = factors
+        return Factors(
+            self.spread(W.swapaxes(-1, -2), power).swapaxes(-1, -2),
+            self.spread(H, power),
+            None if offset is None else self.spread(offset, power),
+        )
+
 
 def merge(array: NDArray[Any]) -> Merged | None:
     """Find items with the same row of V, or None when too few are to be worth it.
@@ -112,3 +128,19 @@ def merge(array: NDArray[Any]) -> Merged | None:
     rank[order] = np.arange(order.size)
     group = rank[group.ravel()]
     return Merged(first[order], group, np.bincount(group))
+
+
+COARSE = 4  # items to a group, on average
+ENOUGH = 150  # items, for a rough fit of groups to pay
+
+
+def coarsen(array: NDArray[Any], n_groups: int) -> Merged:
+    """Group items whose rows of V are alike (Ward), equal or not, in the order of their first."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    found = fcluster(linkage(array, "ward"), n_groups, "maxclust")
+    _, first, group = np.unique(found, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return Merged(first[order], rank[group], np.bincount(rank[group]))

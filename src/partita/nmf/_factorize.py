@@ -13,9 +13,8 @@ from partita import validate
 from partita.devices import to_host
 from partita.nmf import _fast, _multiplicative, _readings, _starts
 from partita.nmf._common import Factors, Model, Target, Width
-from partita.nmf._compress import merge
 from partita.nmf._parallel import mapper, one_blas_thread
-from partita.nmf._target import as_target, like, shrunk
+from partita.nmf._target import as_target, like
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +116,7 @@ def fit(
         fits = _mu(chosen, target, begun, parallel)
     else:
         base = None if chosen.begins_at is None else models[chosen.begins_at]
-        fits = _quick(chosen, target, begun, parallel, base)
+        fits = _quick(chosen, target, begun, parallel, base, (rank, n_init, init, seed))
     return _reported(fits, model, rank, solver, normalize)
 
 
@@ -200,27 +199,17 @@ def _width(target: Target, ranks: list[int]) -> Width:
 
 def _quick(
     model: Model, target: Target, begun: list[Factors], parallel: Callable[..., Any],
-    base: Model | None,
+    base: Model | None, begins: Any,
 ) -> _fast.Fits:  # fmt: skip
     """Solve, with equal items merged into one where there are enough of them."""
     starts = _stack(target, [one._replace(offset=None) for one in begun])
-    merged = None
-    if target.is_numpy and target.array is not None:
-        merged = merge(target.array)
+    merged = target.merged
     if merged is None or merged.sizes.size < starts.H.shape[-2]:
-        return _fast.solve(model, target, starts, parallel, base)
+        return _fast.solve(model, target, starts, parallel, base, begins)
     p = model.power
-    small = Factors(
-        merged.shrink(starts.W.swapaxes(-1, -2), p).swapaxes(-1, -2), merged.shrink(starts.H, p)
-    )
-    fits = _fast.solve(model, shrunk(target, merged, p), small, parallel, base)
-    W, H, offset = fits.factors
-    grown = Factors(
-        merged.spread(W.swapaxes(-1, -2), p).swapaxes(-1, -2),
-        merged.spread(H, p),
-        None if offset is None else merged.spread(offset, p),
-    )
-    return replace(fits, factors=grown)
+    small, few = target.shrunk("merged", p), merged.shrink_factors(starts, p)
+    fits = _fast.solve(model, small, few, parallel, base, begins)
+    return replace(fits, factors=merged.spread_factors(fits.factors, p))
 
 
 def factorize_ranks(
@@ -231,7 +220,7 @@ def factorize_ranks(
 
     As many ranks as there are workers are under way at once, the largest of them first, and what
     comes out does not depend on how many. On a device, where a rank alone would not fill it, all
-    the ranks of "mu" share one stack.
+    the ranks of "mu" share one stack. ``similarity`` may be what :func:`shared` made of one.
     """
     from partita.nmf import NAMES
 
@@ -293,9 +282,10 @@ def factorize(
         Restarts; the one of least objective is reported.
     solver : {"fast", "mu"}
         Ours, or the multiplicative updates of the R package NMF step for step. "fast" brings every
-        restart to where its objective falls by less than 1e-3 of itself in a look, the best three
-        to 1e-4 and the best to 1e-5; of 1e-5 of the size of the similarity, where the objective
-        is less than that.
+        restart to where its objective falls by less than 1e-2 of itself in a look, the best three
+        to 1e-3 and the best to 1e-5; of 1e-5 of the size of the similarity, where the objective
+        is less than that. From 150 items on, restarts of the divergences are first fitted to groups
+        of items with similar rows, and of them the best three are then carried on.
     init : {"random", "nndsvd"} or tuple
         Or one start: (W, H) or (W, H, offset). Random starts are shared between models. "fast"
         begins ``offset`` at the least-squares fit from W and H, so there the offset counts for

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from partita.nmf._common import Model, Target
 
-TOLERANCES = (1e-3, 1e-4, 1e-5)  # the least fall in a look that goes on, stage by stage
+# The least fall in a look that goes on, stage by stage. Restarts differ by more than the first
+# stage leaves undone.
+TOLERANCES = (1e-2, 1e-3, 1e-5)
+AT_ONCE = 1e9  # one look, whatever the fall
 CARRIED = (3, 1)  # how many go on to the second stage and to the third
 
 
@@ -33,19 +36,33 @@ class Fits:
 
 def solve(
     model: Model, target: Target, starts: Factors, parallel: Callable[..., Any],
-    base: Model | None = None,
+    base: Model | None = None, begins: Any = None,
 ) -> Fits:  # fmt: skip
     """Fit all restarts; ``parallel(work, parts)`` maps in order.
 
     On NumPy a part is one restart, run by compiled loops; on other arrays the restarts stay
-    stacked, so that a GPU sees few large products.
+    stacked, so that a GPU sees few large products. ``begins`` names the starts, for a target that
+    keeps its fits.
     """
+    if target.fits is not None and (model.name, begins) in target.fits:
+        known: Fits = target.fits[model.name, begins]
+        return known
     if base is not None:
-        starts = solve(base, target, starts, parallel).factors
+        starts = solve(base, target, starts, parallel, begins=begins).factors
+    fits = _stages(model, target, starts, parallel)
+    if target.fits is not None:
+        target.fits[model.name, begins] = fits
+    return fits
+
+
+def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..., Any]) -> Fits:
     n = starts.W.shape[0]
     parts = [slice(i, i + 1) for i in range(n)] if target.is_numpy else [slice(0, n)]
-    fits = _joined(target, parallel(lambda s: _first(model, target, _pick(starts, s)), parts))
-    for tolerance, carried in zip(TOLERANCES[1:], CARRIED, strict=True):
+    first, *finer_ones = TOLERANCES
+    fits = _joined(
+        target, parallel(lambda s: _first(model, target, _pick(starts, s), first), parts)
+    )
+    for tolerance, carried in zip(finer_ones, CARRIED, strict=True):
         best = np.argsort(fits.objective, kind="stable")[:carried].tolist()
         groups = [[i] for i in best] if target.is_numpy else [best]
         finer = parallel(_Further(model, target, fits, tolerance), groups)
@@ -53,9 +70,18 @@ def solve(
     return fits
 
 
-def _first(model: Model, target: Target, factors: Factors) -> Fits:
-    blocks, n_iter = model.prepare(target, factors)
-    return _iterate(model, target, blocks, TOLERANCES[0], n_iter)
+def _first(model: Model, target: Target, factors: Factors, tolerance: float) -> Fits:
+    """A rough fit: for divergences of many items, of groups that are alike, then one look."""
+    groups = target.coarse if model.dense_only else None
+    if groups is None or groups.sizes.size < 2 * factors.H.shape[-2]:
+        blocks, n_iter = model.prepare(target, factors)
+        return _iterate(model, target, blocks, tolerance, n_iter)
+    few = target.shrunk("coarse", model.power)
+    blocks, n_iter = model.prepare(few, groups.shrink_factors(factors, model.power))
+    rough = _iterate(model, few, blocks, tolerance / 10, n_iter)
+    spread = groups.spread_factors(rough.factors, model.power)
+    blocks = model.blocks(target, spread)
+    return _iterate(model, target, blocks, AT_ONCE, int(rough.n_iter[0]))
 
 
 @dataclass(frozen=True, eq=False)

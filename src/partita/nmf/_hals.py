@@ -185,8 +185,8 @@ def fit(target: Target, factors: Factors, tolerance: float = 1e-3) -> tuple[Bloc
     state = State.begin(target.xp, scaled(small or target, factors), 0.5)
     if small is not None:
         seen = (small.vectors, small.values, small.residual, _NO_REST, _NO_SHIFT, small.norm2)
-        state, _, _ = _compiled(seen, state, replace(looks, most=1, tolerance=-1.0), 0)
-        return state.blocks, looks.every
+        state, _, _ = _compiled(seen, state, replace(looks, most=4, tolerance=-1.0), 0)
+        return state.blocks, 4 * looks.every
     if target.is_numpy:
         done = _whole(target, state, looks, 0)
     else:

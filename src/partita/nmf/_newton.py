@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 N_SWEEPS = 4
 FLOOR = 1e-3  # of a factor's largest number: what zeros of a least-squares start become
+ROUGH = 1e-6  # a fall in a look from which on steps are in single precision, Hessians lag
+LAG = 3  # iterations that a Hessian then serves
 _CALL = 5e7  # operations in a compiled call of some 20 ms
 
 
@@ -35,10 +37,11 @@ def half(target: Target, A: Array, B: Array) -> Array:
     out = np.array(B, dtype=np.float64)
     K, n = B.shape[-2:]
     chunk = max(1, int(_CALL / (n * K * (K + 6))))
+    hessians = np.empty((n, K, K))
     for a, b in zip(A.reshape(-1, K, n), out.reshape(-1, K, n), strict=True):
         for lo in range(0, n, chunk):
             kernels.nmf_newton.half(
-                target.array, *target.seen, a, b, N_SWEEPS, lo, min(lo + chunk, n)
+                target.array, *target.seen, a, b, hessians, True, N_SWEEPS, lo, min(lo + chunk, n)
             )
     return out
 
@@ -48,14 +51,18 @@ def advance(
 ) -> tuple[State, int, bool] | None:
     """Iterate one restart compiled, where a look takes no longer than a blink."""
     K, n = state.blocks[0].shape[-2:]
-    cost = 2 * n * n * (K + 6) ** 2 / 2
+    cost = n * n * (K + 6) ** 2 / (4 if looks.tolerance >= ROUGH else 1)
     if not target.is_numpy or looks.every * cost > 4 * _CALL:
         return None
 
+    rough = looks.tolerance >= ROUGH
+    steps, lag = (target.single, LAG) if rough else (target.array, 1)
+
     def call(*rest: Any) -> int:
         found = kernels.nmf_newton.advance(
-            target.array, *target.seen, target.entropy, theta, N_SWEEPS, looks.keep, *rest
-        )
+            target.array, steps, *target.seen, target.entropy, theta, N_SWEEPS, looks.keep, lag,
+            *rest,
+        )  # fmt: skip
         return int(found)
 
     return run_compiled(call, state, looks, cost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from partita.similarity import Similarity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.nmf._compress import Merged
-
 
 def as_target(
     similarity: Any, *, dense_only: bool, device: Any = None, dtype: Any = None
@@ -24,6 +23,8 @@ def as_target(
 
     It is where ``device`` says, and else where the similarity is.
     """
+    if isinstance(similarity, Target):
+        return similarity
     where = devices.resolve(device)
     if isinstance(similarity, Similarity):
         return _of_similarity(similarity, dense_only, device, dtype)
@@ -77,6 +78,11 @@ def like(target: Target, x: NDArray[np.float64]) -> Any:
     return target.xp.asarray(x, dtype=target.dtype, device=target.device)
 
 
+def shared(similarity: Any, *, device: Any = None, dtype: Any = None) -> Target:
+    """Return a target for several models in turn: what they have in common is computed once."""
+    return replace(as_target(similarity, dense_only=True, device=device, dtype=dtype), fits={})
+
+
 def _is_array(x: Any) -> bool:
     from array_api_compat import is_array_api_obj
 
@@ -110,13 +116,3 @@ def _of_operator(similarity: Similarity) -> Target:
 
 def _numpy() -> Any:
     return namespace(np.empty(0))
-
-
-def shrunk(target: Target, merged: Merged, power: float) -> Target:
-    """The target with equal items merged, scaled so that its fit is that of all the items."""
-    assert target.array is not None
-    weight = merged.sizes**power
-    array = target.array[np.ix_(merged.first, merged.first)] * weight[:, None] * weight
-    n = merged.sizes.size
-    border = np.sqrt(merged.sizes)
-    return Target(target.xp, np.ascontiguousarray(array), None, n, array.dtype, None, border)

@@ -88,7 +88,7 @@ class NMF:
             offered: list[Candidate] = []
             for fit in found:
                 bar.advance(self.n_init, f"rank {fit.rank}")
-                read = list(self._read(fit))
+                read = list(self.read(fit))
                 yield from read
                 offered += read
         if self.polish:
@@ -99,7 +99,8 @@ class NMF:
             labels = polish(best.labels, evidence, loss, rng=rng)
             yield Candidate(labels, info={"polished": True, "from_rank": best.info["rank"]})
 
-    def _read(self, fit: Factorization) -> Iterator[Candidate]:
+    def read(self, fit: Factorization) -> Iterator[Candidate]:
+        """Yield one partition of a fit for each reading."""
         for how in self.normalize:
             reading = fit.read(how)
             yield Candidate(

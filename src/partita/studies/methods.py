@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partita import losses, search
+from partita import losses, nmf, search
 from partita.comparison import adjusted_rand_index, rand_index, variation_of_information
 from partita.estimation import estimate
 from partita.evidence import Evidence
@@ -64,13 +63,20 @@ def answers(draws: Draws, *, seed: int, factoring: search.NMF = OUR_WAY) -> dict
 
 
 def factorised(evidence: Evidence, factoring: search.NMF, *, seed: int) -> dict[str, IntArray]:
-    """Return the partition of each model under each loss that may choose its rank."""
+    """Return the partition of each model under each loss that may choose its rank.
+
+    What NMF offers does not depend on the loss, and NMF-offset begins at the fits of NMF-ls, so
+    each factorisation is made once.
+    """
     found: dict[str, IntArray] = {}
+    target = nmf.shared(evidence.similarity)
+    ranks = [k for k in factoring.ranks if k <= evidence.n_items]
     for model in MODELS:
-        how = replace(factoring, model=model.removeprefix("nmf-"))
-        rng = np.random.default_rng(seed)
-        # What NMF offers does not depend on the loss, so it is made once.
-        offered = list(how.candidates(evidence, losses.NAMES["binder"], rng=rng, n_jobs=1))
+        fits = nmf.factorize_ranks(
+            target, model=model.removeprefix("nmf-"), ranks=ranks, n_init=factoring.n_init,
+            solver=factoring.solver, seed=seed, n_jobs=1,
+        )  # fmt: skip
+        offered = [candidate for fit in fits for candidate in factoring.read(fit)]
         for chooser, loss in CHOOSERS.items():
             found[f"{model}/{chooser}"] = _best(offered, evidence, loss).labels
     return found

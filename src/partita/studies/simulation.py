@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import nmf, validate
-from partita.distributed import progress
 from partita.mixture import Moves, sample_mixture
 from partita.studies import configurations, methods, simulation_report
+from partita.studies._clock import Clock
 from partita.studies.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ COLUMNS = (
     *(f"{name}:{m}" for name in (*methods.NAMES, "oracle") for m in (*methods.MEASURES, "K")),
     "draws:K",
 )
+SECONDS = ("cpu", "wall")
 
 
 @dataclass(frozen=True)
@@ -78,26 +80,32 @@ class Simulation:
     def run(self, folder: str | Path, *, n_jobs: int = 1, resume: bool = False) -> Findings:
         """Run what ``folder`` does not hold yet, then summarise.
 
-        Every replicate is written to ``replicates.csv`` there as it finishes. More replicates of
-        the same settings go on from a file with fewer.
+        Every replicate is written to ``replicates.csv`` there as it finishes, and the seconds it
+        took to ``seconds.csv``. More replicates of the same settings go on from a file with fewer.
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         ledger = Ledger.open(folder / "replicates.csv", self._asked(), COLUMNS, resume=resume)
+        seconds = Ledger.open(folder / "seconds.csv", self._asked(), SECONDS, resume=True)
         wanted = [(name, r) for r in range(self.replicates) for name in self.names]
         todo = [key for key in wanted if key not in ledger.rows]
         try:
-            with progress(len(wanted), "replicates") as bar:
-                bar.advance(len(wanted) - len(todo))
-                for key, values in self._replicates(todo, n_jobs):
+            with Clock(len(wanted) - len(todo), len(wanted), "replicates") as clock:
+                for key, values, spent in self._replicates(todo, n_jobs):
+                    seconds.add(key, spent)
                     ledger.add(key, values)
-                    bar.advance(note=f"{key[0]} {key[1]}")
+                    clock.advance(f"{key[0]} {key[1]}")
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
                 f"{len(ledger.rows)} of {len(wanted)} replicates are kept; resume to go on."
             ) from None
         ledger.settle()
-        return simulation_report.summarise(self, {key: ledger.rows[key] for key in wanted})
+        seconds.settle()
+        return simulation_report.summarise(
+            self,
+            {key: ledger.rows[key] for key in wanted},
+            {key: seconds.rows[key] for key in wanted if key in seconds.rows},
+        )
 
     def _asked(self) -> str:
         """The settings that a ledger must share; more replicates are no other study."""
@@ -110,14 +118,29 @@ class Simulation:
     def _replicates(self, keys: list[tuple[str, int]], n_jobs: int) -> Iterator[Any]:
         from joblib import Parallel, delayed
 
+        if n_jobs > 1 and len(keys) > n_jobs:
+            # Kernels that no earlier run left on the disk are then compiled once, not by everyone.
+            small = replace(self, n_draws=20, n_burn=20, ranks=self.ranks[:1], n_init=1)
+            replicate(small, keys[0])
         # Processes, since sampling and factorising hold the interpreter between kernels.
         jobs = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         yield from jobs(delayed(replicate)(self, key) for key in keys)
 
 
-def replicate(study: Simulation, key: tuple[str, int]) -> tuple[tuple[str, int], dict[str, float]]:
-    """Simulate, sample, estimate and score one data set."""
-    name, number = key
+def replicate(
+    study: Simulation, key: tuple[str, int]
+) -> tuple[tuple[str, int], dict[str, float], dict[str, float]]:
+    """Simulate, sample, estimate and score one data set; return the scores and the seconds."""
+    from threadpoolctl import threadpool_limits
+
+    began, cpu = time.perf_counter(), time.process_time()
+    with threadpool_limits(1):  # more threads round otherwise, and others work beside this one
+        values = _scores(study, *key)
+    spent = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - began}
+    return key, values, spent
+
+
+def _scores(study: Simulation, name: str, number: int) -> dict[str, float]:
     seeds = np.random.SeedSequence([study.seed, configurations.NAMES.index(name), number])
     for_data, for_draws, for_methods = map(int, seeds.generate_state(3))
     chosen = configurations.configuration(name, study.reading)
@@ -139,4 +162,4 @@ def replicate(study: Simulation, key: tuple[str, int]) -> tuple[tuple[str, int],
         for method, labels in found.items()
         for measure, value in methods.scores(chosen.truth, labels)
     }
-    return key, {**values, "draws:K": float(draws.n_clusters.mean())}
+    return {**values, "draws:K": float(draws.n_clusters.mean())}

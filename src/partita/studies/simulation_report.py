@@ -66,7 +66,9 @@ def chosen_clusters(scores: Frame, most: int = 8) -> Frame:
     return counts.unstack(fill_value=0).sort_index(axis=1)
 
 
-def summarise(study: Simulation, rows: Mapping[tuple[str, int], Any]) -> Findings:
+def summarise(
+    study: Simulation, rows: Mapping[tuple[str, int], Any], seconds: Mapping[tuple[str, int], Any]
+) -> Findings:
     """Return tables, the figure of K, and the page."""
     from partita.studies.simulation import COLUMNS
 
@@ -86,6 +88,7 @@ def summarise(study: Simulation, rows: Mapping[tuple[str, int], Any]) -> Finding
         "## Clusters chosen\n\n![chosen K](clusters.png)\n\nK above 8 is drawn as 8; four is the "
         "truth. Counts are in `clusters.csv`.",
         claims.page(table, clusters, chooser),
+        _time(seconds),
     ]
     return Findings(
         "simulation",
@@ -111,6 +114,17 @@ def _opening(study: Simulation) -> str:
         f"solver; {study.moves} moves. Mean (standard error) against the truth, the paper's "
         "number, and the difference in combined standard errors, positive where ours is better. "
         "VI is in bits. `oracle` knows the true parameters: its score is a ceiling."
+    )
+
+
+def _time(seconds: Mapping[tuple[str, int], Any]) -> str:
+    if not seconds:
+        return ""
+    cpu = np.array([spent[0] for spent in seconds.values()])
+    return (
+        f"## Time\n\n{cpu.sum() / 3600:.2f} hours of processor time for {len(cpu)} replicates: "
+        f"{cpu.mean():.1f} s each ({cpu.min():.1f} to {cpu.max():.1f}), so that two cores with "
+        f"nothing else to do take {cpu.sum() / 120:.0f} minutes. Each one's is in `seconds.csv`."
     )
 
 
