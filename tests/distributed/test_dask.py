@@ -120,6 +120,17 @@ def test_workers_read_files_themselves(client, array, here, store, tmp_path, kin
     assert draws == here
 
 
+def test_this_process_reads_no_block(client, store, monkeypatch):
+    """Opening and finding equal draws is the workers' work; not a label comes here."""
+
+    def refuse(*_):
+        raise AssertionError("a block was read here")
+
+    monkeypatch.setattr("partita.io._zarr_blocks.ZarrBlocks.read", refuse)
+    draws = pt.Draws(OnWorkers(io.open_zarr(store)))
+    assert draws.unique().n_draws == N_DRAWS
+
+
 def test_a_parquet_handle_opens_its_file_where_it_is_sent(array, tmp_path, monkeypatch):
     pd.DataFrame(array[:, :50]).rename(columns=str).to_parquet(tmp_path / "draws.parquet")
     monkeypatch.chdir(tmp_path)

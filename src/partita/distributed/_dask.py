@@ -123,43 +123,43 @@ class OnWorkers(DaskLabels):
 
     Parameters
     ----------
-    source : LabelSource
+    handle : LabelSource
         A handle that opens its file again where it is sent, such as :func:`partita.io.open_zarr`
         gives.
     """
 
-    def __init__(self, source: LabelSource) -> None:
-        self.source = source
+    def __init__(self, handle: LabelSource) -> None:
+        self.handle = handle
 
     @property
     def shape(self) -> tuple[int, int]:
         """(n_draws, n_items)."""
-        return self.source.shape
+        return self.handle.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """As stored."""
-        found: np.dtype[Any] = np.dtype(self.source.dtype)
+        found: np.dtype[Any] = np.dtype(self.handle.dtype)
         return found
 
     def read(self, draws: slice, items: slice) -> NDArray[Any]:
         """Read a part of the labels here."""
-        return np.asarray(self.source.read(draws, items))
+        return np.asarray(self.handle.read(draws, items))
 
     def _raw(self, parts: Sequence[slice]) -> list[Any]:
         import dask
 
-        return [dask.delayed(_Unread(self.source), traverse=False, pure=False)] * len(parts)
+        return [dask.delayed(_Unread(self.handle), traverse=False, pure=False)] * len(parts)
 
 
 @dataclass(frozen=True, eq=False)
 class _Unread:
     """A block that the worker is to read itself."""
 
-    source: LabelSource
+    handle: LabelSource
 
     def __call__(self, items: slice) -> Any:
-        return self.source.read(slice(0, self.source.shape[0]), items)
+        return self.handle.read(slice(0, self.handle.shape[0]), items)
 
 
 def _on_block(same: Any, raw: Any, items: slice, pieces: list[Any]) -> Any:
