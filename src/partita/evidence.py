@@ -6,12 +6,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from partita import validate
-from partita.draws import Draws, as_draws
+from partita.draws import Draws, as_draws, streams
 from partita.errors import InvalidValueError
 from partita.similarity import Similarity, posterior_similarity
 
 if TYPE_CHECKING:
     from partita.typing import FloatArray, Needs
+
+LARGE = 5_000  # items up to which π̂ is made as a matrix, unless a matrix is what was given
+_DENSE_ITEMS = 20_000  # items up to which it may be made for those who ask for it
 
 
 class Evidence:
@@ -80,6 +83,18 @@ class Evidence:
             )
         return self._draws
 
+    @property
+    def streams(self) -> bool:
+        """Whether the draws are gone over in blocks of items: in a store, or too many to hold."""
+        return self._draws is not None and not self.has_dense and streams(self._draws)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether π̂ is to be worked on through the draws or landmarks, not as a matrix."""
+        if self._draws is None or self.has_dense:
+            return False
+        return self.n_items > LARGE or self.streams
+
     @cached_property
     def distinct(self) -> Draws:
         """The distinct partitions among the draws, with their summed weights."""
@@ -87,10 +102,11 @@ class Evidence:
 
     @property
     def similarity(self) -> Similarity:
-        """The similarity; from draws, a matrix where it fits in half of the free memory."""
+        """The similarity; from draws, a matrix for few items where half of the memory holds it."""
         if self._similarity is None:
-            n_bytes = 8 * self.draws.n_items**2
-            kind = "dense" if n_bytes < validate.free_memory() // 2 else "implicit"
+            n = self.draws.n_items
+            fits = n <= _DENSE_ITEMS and 8 * n * n < validate.free_memory() // 2
+            kind = "dense" if fits and not self.streams else "implicit"
             self._similarity = posterior_similarity(self.draws, kind=kind, n_jobs=self.n_jobs)
         return self._similarity
 

@@ -4,10 +4,32 @@ Labels are in memory, or in a store that is read in blocks (``_stored``). Import
 ``validate``, ``typing``, ``partitions``, ``kernels``, ``distributed`` and ``io``.
 """
 
+from partita.draws._blocks import (
+    cluster_sums,
+    joint_counts,
+    offsets_of,
+    own_sums,
+    spread,
+    streams,
+)
 from partita.draws._draws import Draws
 from partita.draws._log_weights import probabilities
 from partita.draws._read import as_draws, read_draws
 from partita.draws._representative import representative
-from partita.draws._stored import StoredLabels
+from partita.draws._stored import StoredLabels, pick_items
 
-__all__ = ["Draws", "StoredLabels", "as_draws", "probabilities", "read_draws", "representative"]
+__all__ = [
+    "Draws",
+    "StoredLabels",
+    "as_draws",
+    "cluster_sums",
+    "joint_counts",
+    "offsets_of",
+    "own_sums",
+    "pick_items",
+    "probabilities",
+    "read_draws",
+    "representative",
+    "spread",
+    "streams",
+]

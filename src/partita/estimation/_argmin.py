@@ -13,6 +13,7 @@ import numpy as np
 from partita import losses, validate
 from partita import search as searches
 from partita.diagnostics import disagreement
+from partita.distributed import item_blocks
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
 from partita.estimation._weight import for_clusters
@@ -242,7 +243,8 @@ def _best(
             if rank is not None and (
                 rank not in steps or _better(value, steps[rank].expected_loss)
             ):
-                kept += candidate.labels.size
+                soft = candidate.memberships
+                kept += candidate.labels.size + (0 if soft is None else soft.size)
                 steps[rank] = _step(candidate, value, keep_labels=kept <= _PATH_LABELS)
     except KeyboardInterrupt:
         if best is None:
@@ -307,7 +309,7 @@ def _step(candidate: Candidate, value: float, *, keep_labels: bool) -> Step:
         expected_loss=value,
         objective=info.get("objective"),
         labels=labels if keep_labels else None,
-        memberships=candidate.memberships,
+        memberships=candidate.memberships if keep_labels else None,
         restart_labels=info.get("restart_labels"),
         restart_objectives=info.get("restart_objectives"),
     )
@@ -327,6 +329,18 @@ def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: in
         path=best.path,
         seed=seed,
         item_names=evidence.item_names,
-        info={k: v for k, v in best.candidate.info.items() if k not in hidden},
+        info=_scale(evidence) | {k: v for k, v in best.candidate.info.items() if k not in hidden},
         history=best.history,
     )
+
+
+def _scale(evidence: Evidence) -> dict[str, Any]:
+    """How large evidence was gone over, in words; nothing where it was simply held."""
+    if not evidence.is_large:
+        return {}
+    if not evidence.streams:
+        return {"evidence": "draws in memory, similarity never formed"}
+    labels: Any = evidence.draws.labels
+    where = "memory" if isinstance(labels, np.ndarray) else f"a store ({labels.source!r})"
+    size = item_blocks(labels.shape)[0].stop
+    return {"evidence": f"draws in {where}, in blocks of {size:,} items; similarity never formed"}

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
         mixture_types,
         nmf_hals,
         nmf_newton,
+        nmf_regression,
         nmf_symmetric,
         similarity,
+        streaming,
         subpartition,
         tree,
     )
@@ -59,8 +61,10 @@ __all__ = [
     "mixture_types",
     "nmf_hals",
     "nmf_newton",
+    "nmf_regression",
     "nmf_symmetric",
     "similarity",
+    "streaming",
     "subpartition",
     "tree",
 ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.losses._common import Combination, Loss, RatioLoss, expected
+from partita.losses._common import Basis, Combination, Loss, RatioLoss, expected
 from partita.losses._distances import distances
 from partita.losses.binder import Binder
 from partita.losses.id import ID
@@ -34,6 +34,7 @@ __all__ = [
     "OMARI",
     "PEAR",
     "VI",
+    "Basis",
     "Binder",
     "Combination",
     "Loss",

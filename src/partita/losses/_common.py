@@ -20,6 +20,7 @@ import numpy as np
 
 from partita import kernels, validate
 from partita.distributed import blocks, map_blocks
+from partita.draws import joint_counts, offsets_of, streams
 from partita.partitions import Tree, canonical_rows
 
 if TYPE_CHECKING:
@@ -157,7 +158,10 @@ class RatioLoss:
         """Return the expected loss of each of the (p, n) partitions."""
         partitions = _partitions(partitions)
         if self._from_draws(evidence, partitions.shape[0]):
-            return self._expected_from_draws(partitions, evidence.distinct, n_jobs)
+            draws = evidence.distinct
+            if streams(draws):
+                return np.asarray(self.streamed(partitions, draws, n_jobs) @ draws.probabilities)
+            return self._expected_from_draws(partitions, draws, n_jobs)
         return self._expected_from_similarity(partitions, evidence.similarity, n_jobs)
 
     def _from_draws(self, evidence: Evidence, n_partitions: int) -> bool:
@@ -189,6 +193,19 @@ class RatioLoss:
         for (_, rows), losses in zip(parts, done, strict=True):
             out[rows] += losses
         return out
+
+    def streamed(self, partitions: IntArray, draws: Draws, n_jobs: int = 1) -> NDArray[np.float64]:
+        """Return the loss of each partition against each draw, (p, n_draws), in blocks of items."""
+        table, offsets = self.table(draws.n_items), offsets_of(draws)
+        counts = joint_counts(draws, list(partitions), n_jobs=n_jobs, label="expected loss")
+        t = cluster_totals(counts[0].sum(axis=1), offsets, table)
+        found = []
+        for one in counts:
+            j = np.empty(draws.n_draws)
+            kernels.streaming.joint(one, offsets, table, j)
+            e = float(table[one[: offsets[1]].sum(axis=0)].sum())
+            found.append(self.ratio(Basis(t, e, j, table[-1], draws.n_items)))
+        return np.stack(found)
 
     def _per_item(self, x: Any) -> Any:
         """cell(x)/x, what each of x items in a cell contributes."""
@@ -264,6 +281,13 @@ def expected(
     draws = evidence.distinct
     each = [[loss(draw, labels) for draw in draws.labels] for labels in partitions]
     return np.asarray(each, dtype=np.float64) @ draws.probabilities
+
+
+def cluster_totals(
+    sizes: IntArray, offsets: NDArray[np.int64], table: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Σ cell(size) over the clusters of each draw, from the sizes of all of them in rows."""
+    return np.add.reduceat(table[sizes], offsets[:-1])
 
 
 def _add_cross_sums(

@@ -8,6 +8,7 @@ import numpy as np
 
 from partita import kernels
 from partita.distributed import map_blocks
+from partita.draws import streams
 from partita.losses._common import Basis, Loss, RatioLoss, _grid, _joint, _partitions
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def distances(
         each = [[loss(draw, labels) for draw in draws.labels] for labels in partitions]
         return np.asarray(each, dtype=np.float64)
     partitions = _partitions(partitions)
+    if streams(draws):
+        return loss.streamed(partitions, draws, n_jobs)
     table = loss.table(draws.n_items)
     e = kernels.contingency.marginal(partitions, table)[:, None]
     out = np.empty((partitions.shape[0], draws.n_draws))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from partita import validate
+from partita.distributed import map_items
 from partita.partitions import canonical, canonical_rows
 from partita.typing import Needs
 
@@ -46,7 +47,13 @@ class ZeroOne:
     ) -> NDArray[np.float64]:
         """Return one minus the posterior probability of each of the (p, n) partitions."""
         draws = evidence.distinct
-        rows = (row.tobytes() for row in draws.labels.astype(np.uint32))
-        found = dict(zip(rows, draws.probabilities.tolist(), strict=True))
-        asked = canonical_rows(partitions).astype(np.uint32)
-        return np.array([1 - found.get(row.tobytes(), 0.0) for row in asked])
+        asked = canonical_rows(partitions)
+        same = np.ones((asked.shape[0], draws.n_draws), dtype=np.bool_)
+        for part in map_items(agreeing, draws.labels, along=tuple(asked), n_jobs=n_jobs):
+            same &= part
+        return np.asarray(1.0 - same @ draws.probabilities)
+
+
+def agreeing(block: IntArray, items: slice, *partitions: IntArray) -> NDArray[np.bool_]:
+    """Whether each draw has the labels of each partition on a block of items."""
+    return np.stack([(block == labels).all(axis=1) for labels in partitions])

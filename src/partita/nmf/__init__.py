@@ -14,6 +14,7 @@ from partita.nmf import kl, ls, ns, offset, symmetric
 from partita.nmf._common import Factors, Model
 from partita.nmf._factorize import SOLVERS, Factorization, factorize, factorize_ranks
 from partita.nmf._readings import READINGS, Reading
+from partita.nmf._streamed import Streamed, StreamedFit
 from partita.nmf._target import shared
 from partita.nmf.rank_choice import cophenetic_correlation, inflection_rank, rank_before_fall
 
@@ -25,6 +26,8 @@ __all__ = [
     "Factors",
     "Model",
     "Reading",
+    "Streamed",
+    "StreamedFit",
     "cophenetic_correlation",
     "factorize",
     "factorize_ranks",

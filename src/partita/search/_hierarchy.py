@@ -12,7 +12,13 @@ from partita.partitions import Tree
 if TYPE_CHECKING:
     from partita.evidence import Evidence
 
+_MOST_ITEMS = 20_000
 METHODS = ("average", "complete", "single", "weighted")
+
+
+def on_landmarks(evidence: Evidence) -> bool:
+    """Whether a dendrogram of all the items is out of the question."""
+    return evidence.streams or (not evidence.has_dense and evidence.n_items > _MOST_ITEMS)
 
 
 def dendrogram(evidence: Evidence, method: Any) -> Tree:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partita.partitions import canonical
+from partita.search._greedy_large import polish_both_ways
 from partita.search._greedy_problem import check, problem
 from partita.search._greedy_run import Clock, Run
 
@@ -49,6 +50,13 @@ def polish(
     -------
     ndarray of int64, shape (n,)
     """
+    if evidence.streams:
+        return canonical(
+            polish_both_ways(
+                labels, evidence, check(loss), rng=rng, max_clusters=max_clusters,
+                patience=patience, time_limit=time_limit,
+            )
+        )  # fmt: skip
     shared = problem(check(loss), evidence, merge=False)
     limit = min(max_clusters or evidence.n_items, evidence.n_items)
     run = Run(shared.state(), rng, limit, Clock(time_limit))

@@ -13,6 +13,7 @@ from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.partitions import canonical
 from partita.search._common import Candidate
+from partita.search._greedy_large import search_large
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import check
 from partita.search._greedy_run import MOVES, Clock
@@ -35,6 +36,8 @@ class Greedy:
 
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
     (K_draw clusters in a draw, K in the estimate); for losses on the similarity 8·n² and 8·n·K.
+    Draws in a store, or of more than 5e7 labels, are searched on landmarks: what is found there is
+    extended to all items, which are then moved on together, in rounds that never raise the loss.
 
     Parameters
     ----------
@@ -104,6 +107,9 @@ class Greedy:
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield the partition that each run ended with, or the best of them."""
+        if evidence.streams:
+            yield from search_large(self, check(loss), evidence, rng, n_jobs)
+            return
         plan = Plan(self, check(loss), evidence, rng, n_jobs, Clock(self.time_limit))
         try:
             yield from plan.run()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from partita import validate
 from partita.search._common import Candidate
-from partita.search._hierarchy import dendrogram
+from partita.search._hierarchy import dendrogram, on_landmarks
+from partita.search._large import extend_by_similarity, sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,5 +44,11 @@ class Medvedovic:
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield the one cut."""
+        if on_landmarks(evidence):
+            some = sample(evidence, validate.seed(rng))
+            cut = dendrogram(some.evidence, "complete").cut_at(self.height)
+            labels = extend_by_similarity(cut, some, n_jobs=n_jobs)
+            yield Candidate(labels, info={"landmarks": some.landmarks.size})
+            return
         tree = dendrogram(evidence, "complete")
         yield Candidate(tree.cut_at(self.height))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,11 @@ class NMF:
     ranks. The scale of H is a choice that changes the partition (see :func:`partita.factorize`),
     so each reading is offered and the loss chooses among those too; ``info["reading"]`` says
     which won. Ranks beyond the number of items are left out.
+
+    Beyond 5,000 items, unless the similarity is given as a matrix, π̂ is never formed. ``ls``,
+    ``offset`` and ``symmetric`` work on a randomised eigenfactor, their restarts on 1,500
+    landmarks. ``kl`` and ``ns`` are fitted on those landmarks and extended to the other items by
+    non-negative regression. ``info["approximation"]`` says which.
 
     Parameters
     ----------
@@ -75,6 +80,9 @@ class NMF:
         """Yield, rank by rank, one partition for each reading of the best restart."""
         n = evidence.n_items
         ranks = [k for k in self.ranks if k <= n] or [n]
+        if evidence.is_large and self.solver == "fast":
+            yield from self._streamed(evidence, loss, ranks, rng, n_jobs)
+            return
         with progress(len(ranks) * self.n_init, f"nmf-{self.model}") as bar:
             found = nmf.factorize_ranks(
                 evidence.similarity,
@@ -98,6 +106,46 @@ class NMF:
             best = offered[int(np.argmin(values))]
             labels = polish(best.labels, evidence, loss, rng=rng)
             yield Candidate(labels, info={"polished": True, "from_rank": best.info["rank"]})
+
+    def _streamed(
+        self, evidence: Evidence, loss: Loss, ranks: list[int], rng: np.random.Generator,
+        n_jobs: int,
+    ) -> Iterator[Candidate]:  # fmt: skip
+        """Yield the best reading of each rank; memberships only where it is the best so far."""
+        seed = validate.seed(rng)
+        shared = nmf.Streamed(evidence.distinct, self.model, ranks, self.n_init, seed, n_jobs)
+        best: Candidate | None = None
+        with progress(len(ranks), f"nmf-{self.model}") as bar:
+            for fit in shared.fits():
+                one = self._best_reading(fit, evidence, loss, n_jobs)
+                assert one.expected_loss is not None
+                if best is None or one.expected_loss < (best.expected_loss or 0.0):
+                    soft = fit.memberships(one.info["reading"])
+                    best = one = replace(one, memberships=soft)
+                yield one
+                bar.advance(1, f"rank {fit.rank}")
+        if self.polish and best is not None:
+            labels = polish(best.labels, evidence, loss, rng=rng)
+            yield Candidate(labels, info={"polished": True, "from_rank": best.info["rank"]})
+
+    def _best_reading(
+        self, fit: nmf.StreamedFit, evidence: Evidence, loss: Loss, n_jobs: int
+    ) -> Candidate:
+        found: list[tuple[str, Any]] = []
+        for how in self.normalize:
+            labels = fit.labels(how)
+            if all((labels != other).any() for _, other in found):
+                found.append((how, labels))
+        partitions = np.stack([labels for _, labels in found])
+        values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
+        best = int(np.argmin(values))
+        how, labels = found[best]
+        about = {
+            "rank": fit.rank, "model": fit.model, "reading": how, "objective": fit.objective,
+            "n_iter": fit.n_iter, "converged": fit.converged, **fit.about,
+            "restart_objectives": fit.restart_objectives,
+        }  # fmt: skip
+        return Candidate(labels, expected_loss=float(values[best]), info=about)
 
     def read(self, fit: Factorization) -> Iterator[Candidate]:
         """Yield one partition of a fit for each reading."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from partita import kernels
 from partita.distributed import blocks, map_blocks
+from partita.draws import cluster_sums, own_sums, pick_items, spread, streams
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,22 +38,25 @@ class Implicit:
 
     def matmul(self, x: FloatArray, n_jobs: int) -> FloatArray:
         """π̂ x in O(nMr): sum x within the clusters of every draw, then give each item its sums."""
+        if streams(self.draws):
+            groups = cluster_sums(self.draws, x, x.shape[1], n_jobs=n_jobs)
+            return spread(self.draws, groups, n_jobs=n_jobs)
         labels, offsets = self.draws.labels, self._offsets
         x = np.ascontiguousarray(x, dtype=np.float64)
-        groups = np.zeros((int(offsets[-1]), x.shape[1]))
+        sums = np.zeros((int(offsets[-1]), x.shape[1]))
         out = np.zeros_like(x)
 
         def gather(part: slice) -> None:
-            kernels.contingency.group_sums(labels[part], x, offsets[part], groups)
+            kernels.contingency.group_sums(labels[part], x, offsets[part], sums)
 
-        def spread(part: slice) -> None:
+        def give(part: slice) -> None:
             kernels.contingency.spread(
-                labels, self.draws.probabilities, groups, offsets, part.start, part.stop, out
+                labels, self.draws.probabilities, sums, offsets, part.start, part.stop, out
             )
 
         for total, cost, work in (
             (labels.shape[0], labels.shape[1], gather),
-            (labels.shape[1], labels.shape[0], spread),
+            (labels.shape[1], labels.shape[0], give),
         ):
             parts = blocks(total, _WORK // (cost * max(1, x.shape[1])))
             for _ in map_blocks(work, parts, n_jobs=n_jobs):
@@ -61,7 +65,12 @@ class Implicit:
 
     def block(self, rows: IntArray, cols: IntArray) -> FloatArray:
         """π̂[rows][:, cols], counted from the draws."""
-        return np.asarray(kernels.similarity.block(self.draws.labels, self._weights, rows, cols))
+        labels: Any = self.draws.labels
+        if not isinstance(labels, np.ndarray):
+            both, where = np.unique(np.concatenate([rows, cols]), return_inverse=True)
+            labels = pick_items(labels, both)
+            rows, cols = where[: rows.size], where[rows.size :]
+        return np.asarray(kernels.similarity.block(labels, self._weights, rows, cols))
 
     @property
     def _weights(self) -> NDArray[np.float64] | None:
@@ -69,7 +78,7 @@ class Implicit:
 
     def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
         """The whole matrix: exact counts over the number of draws, or weighted sums."""
-        plan = kernels.similarity.plan(self.draws.labels, self._weights, dtype)
+        plan = kernels.similarity.plan(np.asarray(self.draws.labels), self._weights, dtype)
         for _ in map_blocks(plan.fill, plan.strips, n_jobs=n_jobs, label="similarity"):
             pass
         return np.asarray(plan.out)
@@ -77,6 +86,8 @@ class Implicit:
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i, from one contingency table a draw: O(nM)."""
         draws = self.draws
+        if streams(draws):
+            return own_sums(draws, labels, n_clusters, n_jobs=n_jobs)
         members, starts = kernels.contingency.by_cluster(labels, n_clusters)
         most = int(draws.n_clusters.max())
 

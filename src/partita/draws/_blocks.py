@@ -1,0 +1,169 @@
+"""Sums over draws of any size and place: each a pure function of a block of items, then added up.
+
+Row ``offsets[m] + c`` of a table stands for cluster c of draw m; Z is the (n, R) indicator of who
+is in which. ZᵀX adds up over blocks of items, ZG is made a block at a time, and that is all that
+losses, factors, searches and credible balls need of draws too many to hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import kernels, validate
+from partita.distributed import Pieces, blocks, map_items, ordered_sum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.draws._draws import Draws
+    from partita.typing import FloatArray, IntArray
+
+_LOOKUPS = 20_000_000  # label look-ups in one compiled call, some tens of milliseconds
+_LARGE = 50_000_000  # labels up to which draws in memory are taken whole
+_TABLE = 1 << 28  # bytes of tables of counts made in one pass, at most
+
+
+def streams(draws: Draws) -> bool:
+    """Whether draws are gone over in blocks of items: they are in a store, or large."""
+    labels: Any = draws.labels
+    return not isinstance(labels, np.ndarray) or draws.n_items * draws.n_draws > _LARGE
+
+
+def offsets_of(draws: Draws) -> NDArray[np.int64]:
+    """Where the rows of each draw begin, and the number of rows R at the end."""
+    return np.concatenate([[0], np.cumsum(draws.n_clusters)]).astype(np.int64)
+
+
+def joint_counts(
+    draws: Draws, partitions: Sequence[Any], *, n_jobs: int = 1, label: str = "counting"
+) -> list[NDArray[np.int32]]:
+    """Count the items of every cluster of every draw in every cluster of each partition.
+
+    Parameters
+    ----------
+    partitions : sequence of ndarray of integers, shape (n,), or Pieces of them
+        Labelled 0 .. K - 1.
+
+    Returns
+    -------
+    list of ndarray of int32, shape (R, K)
+    """
+    offsets = offsets_of(draws)
+    sizes = [_n_clusters(one) for one in partitions]
+    validate.fits_in_memory(
+        f"Tables of {offsets[-1]:,} clusters of draws by {sum(sizes):,} clusters",
+        4 * int(offsets[-1]) * (sum(sizes) + max(sizes)),
+        "thin the draws, or ask about partitions into fewer clusters.",
+    )
+    found: list[NDArray[np.int32]] = []
+    start = 0
+    while start < len(partitions):
+        stop, room = start, _TABLE
+        while stop < len(partitions) and (stop == start or room >= 4 * offsets[-1] * sizes[stop]):
+            room -= int(4 * offsets[-1] * sizes[stop])
+            stop += 1
+        parts = map_items(
+            counted, draws.labels, along=tuple(partitions[start:stop]),
+            shared=(offsets, tuple(sizes[start:stop])), n_jobs=n_jobs, label=label,
+        )  # fmt: skip
+        found += list(ordered_sum(parts))
+        start = stop
+    return found
+
+
+def counted(block: IntArray, items: slice, *rest: Any) -> tuple[NDArray[np.int32], ...]:
+    """The counts of a block; ``rest`` is its part of each partition, the offsets, the sizes."""
+    *partitions, offsets, sizes = rest
+    return tuple(
+        _count(block, offsets, labels, k) for labels, k in zip(partitions, sizes, strict=True)
+    )
+
+
+def _count(
+    block: IntArray, offsets: NDArray[np.int64], labels: IntArray, n_clusters: int
+) -> NDArray[np.int32]:
+    out = np.zeros((int(offsets[-1]), n_clusters), dtype=np.int32)
+    labels = np.ascontiguousarray(labels, dtype=np.uint32)
+    for part in _draws_at_once(block):
+        kernels.streaming.count(block[part], offsets[part], labels, out)
+    return out
+
+
+def cluster_sums(
+    draws: Draws, x: Any, width: int, *, n_jobs: int = 1, label: str = "cluster sums"
+) -> NDArray[np.float64]:
+    """ZᵀX, shape (R, width): the sum of the rows of X in every cluster of every draw."""
+    parts = map_items(
+        gathered, draws.labels, along=(x,), shared=(offsets_of(draws), width), n_jobs=n_jobs,
+        label=label,
+    )  # fmt: skip
+    return np.asarray(ordered_sum(parts))
+
+
+def gathered(
+    block: IntArray, items: slice, x: FloatArray, offsets: NDArray[np.int64], width: int
+) -> NDArray[np.float64]:
+    """A block's share of ZᵀX."""
+    out = np.zeros((int(offsets[-1]), width))
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    for part in _draws_at_once(block, width):
+        kernels.streaming.gather(block[part], offsets[part], x, out)
+    return out
+
+
+def spread(
+    draws: Draws, table: FloatArray, *, n_jobs: int = 1, label: str = "spreading"
+) -> NDArray[np.float64]:
+    """Z diag(w) G, shape (n, width), for a table G (R, width)."""
+    shared = (offsets_of(draws), draws.probabilities, np.ascontiguousarray(table, np.float64))
+    parts = map_items(scattered, draws.labels, shared=shared, n_jobs=n_jobs, label=label)
+    return np.concatenate(list(parts))
+
+
+def scattered(
+    block: IntArray, items: slice, offsets: NDArray[np.int64], weights: FloatArray,
+    table: FloatArray,
+) -> NDArray[np.float64]:  # fmt: skip
+    """A block of Z diag(w) G."""
+    out = np.zeros((block.shape[1], table.shape[1]))
+    for part in _draws_at_once(block, table.shape[1]):
+        kernels.streaming.spread(block[part], offsets[part], weights[part], table, out)
+    return out
+
+
+def own_sums(
+    draws: Draws, labels: IntArray, n_clusters: int, *, n_jobs: int = 1
+) -> NDArray[np.float64]:
+    """Σ_j x_ij π̂_ij for every item i, with x_ij = 1 where ``labels`` agree."""
+    (counts,) = joint_counts(draws, [labels], n_jobs=n_jobs)
+    shared = (offsets_of(draws), draws.probabilities, counts.astype(np.float64))
+    parts = map_items(own_of, draws.labels, along=(labels,), shared=shared, n_jobs=n_jobs)
+    return np.concatenate(list(parts))
+
+
+def own_of(
+    block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
+    weights: FloatArray, table: FloatArray,
+) -> NDArray[np.float64]:  # fmt: skip
+    """Σ_m w_m table[row, own cluster] for the items of a block."""
+    out = np.zeros(block.shape[1])
+    labels = np.ascontiguousarray(labels, dtype=np.uint32)
+    for part in _draws_at_once(block):
+        kernels.streaming.own(block[part], offsets[part], weights[part], labels, table, out)
+    return out
+
+
+def _n_clusters(labels: Any) -> int:
+    if isinstance(labels, Pieces):
+        return max(int(np.max(piece)) for piece in labels) + 1
+    return int(np.max(labels)) + 1
+
+
+def _draws_at_once(block: IntArray, width: int = 1) -> list[slice]:
+    """Draws in runs that a compiled call finishes quickly."""
+    each = block.shape[1] * max(1, width // 4)
+    size = max(4, _LOOKUPS // max(1, each))
+    return blocks(block.shape[0], size - size % 4)

@@ -1,0 +1,95 @@
+"""The greedy search where the draws are too many to hold: on landmarks, then on all in rounds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import validate
+from partita.errors import PartitaWarning
+from partita.search._common import Candidate
+from partita.search._greedy_plan import Plan
+from partita.search._greedy_run import Clock
+from partita.search._large import extend, sample, stand_in
+from partita.search._streamed import StreamedState, settle
+
+if TYPE_CHECKING:
+    from partita.evidence import Evidence
+    from partita.losses import RatioLoss
+    from partita.typing import IntArray
+
+
+def search_large(
+    settings: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n_jobs: int
+) -> Iterator[Candidate]:
+    """Yield the best partition of the landmarks extended and moved on; and of any labels given."""
+    some = sample(evidence, validate.seed(rng))
+    scored = stand_in(loss)
+    limit = min(settings.max_clusters or evidence.n_items, evidence.n_items)
+    clock = Clock(settings.time_limit)
+    half = None if settings.time_limit is None else settings.time_limit / 2
+    given = [start for start in settings.starts if isinstance(start, np.ndarray | list)]
+    for start in given:
+        labels = validate.labels("starts", start, n_items=evidence.n_items)
+        yield from _moved_on(labels, evidence, loss, limit, clock, {"start": "labels"})
+    kinds = tuple(s for s in settings.starts if not isinstance(s, np.ndarray | list))
+    if kinds or not given:
+        small = replace(settings, starts=kinds)
+        plan = Plan(small, scored, some.evidence, rng, n_jobs, Clock(half))
+        found = min(plan.run(), key=_value)
+        labels = extend(found.labels, some, scored, n_jobs=n_jobs)
+        about = {"start": found.info.get("start"), "landmarks": some.landmarks.size}
+        yield from _moved_on(labels, evidence, loss, limit, clock, about)
+
+
+def polish_both_ways(
+    labels: IntArray, evidence: Evidence, loss: RatioLoss, *, rng: np.random.Generator,
+    max_clusters: int | None, patience: float, time_limit: float | None,
+) -> IntArray:  # fmt: skip
+    """Move all items on from ``labels``, and from what greedy moves make of them on landmarks."""
+    from partita.search._polish import polish
+
+    scored = stand_in(loss)
+    clock = Clock(time_limit)
+    limit = min(max_clusters or evidence.n_items, evidence.n_items)
+    state = StreamedState(labels, evidence.distinct, scored, evidence.n_jobs)
+    if patience:
+        some = sample(evidence, validate.seed(rng))
+        half = None if time_limit is None else time_limit / 2
+        found = polish(
+            labels[some.landmarks.items], some.evidence, scored, rng=rng,
+            max_clusters=max_clusters, patience=patience, time_limit=half,
+        )  # fmt: skip
+        state.offer(extend(found, some, scored, n_jobs=evidence.n_jobs))
+    settle(state, limit, clock)
+    return state.labels
+
+
+def _moved_on(
+    labels: IntArray, evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock,
+    about: dict[str, Any],
+) -> Iterator[Candidate]:  # fmt: skip
+    scored = stand_in(loss)
+    state = StreamedState(labels, evidence.distinct, scored, evidence.n_jobs)
+    clock.note(state.value)
+    try:
+        about |= {"rounds": settle(state, limit, clock)}
+    except KeyboardInterrupt:
+        warnings.warn(
+            "The search was interrupted; this is the best partition that it had found.",
+            PartitaWarning,
+            stacklevel=2,
+        )
+    if scored is not loss:
+        about |= {"searched_under": type(scored).__name__}
+    value = state.value if scored is loss else None
+    history = tuple(clock.history) if scored is loss else ()
+    yield Candidate(state.labels, expected_loss=value, info={**about, "history": history})
+
+
+def _value(one: Candidate) -> float:
+    return np.inf if one.expected_loss is None else one.expected_loss

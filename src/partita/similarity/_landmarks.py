@@ -1,0 +1,50 @@
+"""A sample of the items, its similarity in memory, and the fit that all the items start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from partita.draws import Draws, pick_items
+from partita.similarity._similarity import posterior_similarity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.typing import IntArray
+
+N_LANDMARKS = 1_500
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Some of the items: where they are among all, their labels there, and draws of them alone."""
+
+    items: NDArray[np.intp]
+    labels: IntArray
+    draws: Draws
+
+    @property
+    def size(self) -> int:
+        """How many."""
+        return self.items.size
+
+    def similarity(self, n_jobs: int = 1) -> NDArray[np.float64]:
+        """The similarity of the landmarks, a matrix."""
+        return np.asarray(posterior_similarity(self.draws, n_jobs=n_jobs).to_dense())
+
+
+def landmarks(draws: Draws, size: int, seed: int, *, n_jobs: int = 1) -> Landmarks:
+    """Sample ``size`` items evenly: one from each of as many runs of neighbours.
+
+    Items that come in an order, such as cells by slide or runs of one cluster, are all met.
+    """
+    n = draws.n_items
+    size = min(size, n)
+    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(size,)))
+    edges = np.linspace(0, n, size + 1).round().astype(np.intp)
+    items = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.intp)
+    labels = pick_items(draws.labels, items, n_jobs=n_jobs)
+    return Landmarks(items, labels, Draws(labels, weights=draws.weights, chains=draws.chains))
