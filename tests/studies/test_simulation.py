@@ -1,13 +1,17 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from partita.studies import Simulation, paper_table
+from partita.studies._clock import Clock
+from partita.studies.ledger import Ledger
 from partita.studies.simulation import COLUMNS
 from partita.studies.simulation_report import beside_paper, chosen_clusters, scores_frame
 
@@ -35,8 +39,6 @@ def test_every_cell_of_the_paper_is_there_once():
 
 def test_a_run_on_two_processes_and_in_two_parts_is_the_same(findings, tmp_path):
     _, folder = findings
-    from dataclasses import replace
-
     replace(SMALL, names=("FFF",)).run(tmp_path)
     SMALL.run(tmp_path, n_jobs=2, resume=True)
     assert (tmp_path / "replicates.csv").read_bytes() == (folder / "replicates.csv").read_bytes()
@@ -99,3 +101,42 @@ def test_killed_and_resumed_is_the_same(tmp_path):
     assert 0 < kept < 6, "the run was over before it could be killed"
     subprocess.run(command, check=True)
     assert path.read_bytes() == (whole / "replicates.csv").read_bytes()
+
+
+def test_seconds_are_beside_the_scores_and_not_in_them(findings):
+    found, folder = findings
+    seconds = (folder / "seconds.csv").read_text().splitlines()
+    assert seconds[1] == "piece,replicate,cpu,wall"
+    assert len(seconds) == 2 + 4
+    assert all(float(value) > 0 for line in seconds[2:] for value in line.split(",")[2:])
+    assert "of processor time for 4 replicates" in found.text
+
+
+def test_other_settings_have_their_own_folder_and_are_compared(findings, tmp_path):
+    _, folder = findings
+    assert Simulation().slug == "simulation"
+    changed = replace(SMALL, moves="gibbs", start="one", names=("TTT",))
+    assert changed.slug == "simulation-gibbs-one"
+    shutil.copytree(folder, tmp_path / "simulation")
+    changed.run(tmp_path / changed.slug)
+    found = SMALL.run(tmp_path / "simulation", resume=True)
+    table = found.tables["beside-simulation-gibbs-one"]
+    assert set(table.index.get_level_values("configuration")) == {"TTT"}
+    cell = table.loc[("TTT", "minvi", "AR")]
+    books = [
+        Ledger.peek(tmp_path / slug / "replicates.csv") for slug in ("simulation", changed.slug)
+    ]
+    at = COLUMNS.index("minvi:AR")
+    ours, theirs = (np.array([book.rows["TTT", r][at] for r in (0, 1)]) for book in books)
+    assert cell["ours"] == pytest.approx(ours.mean())
+    assert cell["difference"] == pytest.approx((theirs - ours).mean())
+    assert cell["se"] == pytest.approx((theirs - ours).std(ddof=1) / np.sqrt(2))
+    assert cell["paper"] == 0.925
+    assert "### simulation-gibbs-one" in found.text
+
+
+def test_a_line_says_how_long_it_will_take(capsys):
+    with Clock(20, 100, "replicates", every=0.0) as clock:
+        clock.advance("TTT 3")
+    assert "partita: 21 of 100 replicates; 0 minutes gone" in capsys.readouterr().err
+    assert "10 minutes gone, about 790 left" in clock.line(600.0)

@@ -1,6 +1,7 @@
 """Run the paper's experiments again and set the numbers beside the paper's.
 
-Without a name: all of them. Tables, figures and a page for each go to a folder of its own.
+Without a name: all of them. Tables, figures and a page for each go to a folder of its own; other
+settings of the simulation to another one beside it, and each says how they compare.
 """
 
 from __future__ import annotations
@@ -34,11 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="out/reproduce", help="the folder; default %(default)s"
     )
     _cluster.add_scheduler_argument(parser, "its workers run the replicates")
+    parser.add_argument("--pages", help="another folder for the pages and their figures")
     only = parser.add_argument_group("the simulation")
+    only.add_argument(
+        "--configurations", nargs="+", metavar="TTT", help="some of the eight; default all"
+    )
     only.add_argument("--replicates", type=int, help="data sets of each configuration; default 100")
     only.add_argument("--prior", choices=("independent", "paper"), help="default independent")
     only.add_argument("--solver", choices=nmf.SOLVERS, help="of NMF; default fast")
     only.add_argument("--moves", choices=tuple(simulation.MOVES), help="of the sampler")
+    only.add_argument("--start", choices=simulation.STARTS, help="of its chain; default kmeans")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -61,12 +67,15 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _plan(name: str, arguments: argparse.Namespace) -> Any:
     from partita import studies, validate
+    from partita.studies import simulation
 
     study = validate.lookup("name", name, studies.NAMES)
     words = {} if arguments.seed is None else {"seed": arguments.seed}
     if study is studies.Simulation:
-        for key in ("replicates", "prior", "solver", "moves"):
+        for key in ("replicates", *simulation.KEYS):
             if getattr(arguments, key) is not None:
                 words[key] = getattr(arguments, key)
+        if arguments.configurations is not None:
+            words["names"] = tuple(arguments.configurations)
     plan = study(**words)
     return plan.quick() if arguments.quick else plan

@@ -43,15 +43,23 @@ class Findings:
     def __str__(self) -> str:
         return self.text
 
-    def write(self, folder: str | Path) -> Path:
-        """Write tables, figures and the page into ``folder``; return the path of the page."""
+    def write(self, folder: str | Path, pages: str | Path | None = None) -> Path:
+        """Write tables into ``folder``, figures and the page too or into ``pages``.
+
+        Returns
+        -------
+        Path
+            Of the page.
+        """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        beside = folder if pages is None else Path(pages)
+        for place in (folder, beside):
+            place.mkdir(parents=True, exist_ok=True)
         for name, table in self.tables.items():
             io.write_text(str(folder / f"{name}.csv"), table.to_csv(float_format="%.6g"))
         for name, draw in self.figures.items():
-            _save(draw(), folder / f"{name}.png")
-        page = folder / f"{self.name}.md"
+            _save(draw(), beside / f"{name}.png")
+        page = beside / f"{self.name}.md"
         io.write_text(str(page), f"{self.text.rstrip()}\n\n{made_by(self.command)}\n")
         return page
 

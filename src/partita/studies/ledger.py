@@ -47,6 +47,14 @@ class Ledger:
         ledger.settle()
         return ledger
 
+    @classmethod
+    def peek(cls, path: Path) -> Ledger:
+        """Return what is at ``path``, whatever was asked, and leave the file alone."""
+        asked, header, *_ = path.read_text(encoding="utf-8").split("\n")
+        ledger = cls(path, asked.removeprefix("# "), tuple(header.split(",")[2:]))
+        ledger._read()
+        return ledger
+
     def _read(self) -> None:
         whole, _, _ = self.path.read_text(encoding="utf-8").rpartition("\n")
         asked, *lines = whole.split("\n")

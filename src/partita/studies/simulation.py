@@ -12,7 +12,7 @@ import numpy as np
 
 from partita import nmf, validate
 from partita.mixture import Moves, sample_mixture
-from partita.studies import configurations, methods, simulation_report
+from partita.studies import configurations, methods, simulation_contrasts, simulation_report
 from partita.studies._clock import Clock
 from partita.studies.ledger import Ledger
 
@@ -25,6 +25,9 @@ COLUMNS = (
     "draws:K",
 )
 SECONDS = ("cpu", "wall")
+STARTS = ("kmeans", "one", "singletons", "random")
+#: What may be changed one at a time on the same data.
+KEYS = ("prior", "solver", "moves", "start")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,10 @@ class Simulation:
     solver : {"fast", "mu"}
         Of NMF. "mu" goes with H as the iterations leave it, R's way.
     moves : {"default", "gibbs"}
-        Of the sampler; "gibbs" reassigns one item at a time and nothing else, from one start.
+        Of the sampler; "gibbs" reassigns one item at a time and nothing else.
+    start : {"kmeans", "one", "singletons", "random"}
+        Where its one chain begins. With all moves it does not matter; with "gibbs" alone a chain
+        from "one" or "random" may never find all the clusters.
     n_draws, n_burn : int
     ranks : tuple of int
     n_init : int
@@ -58,6 +64,7 @@ class Simulation:
     prior: str = "independent"
     solver: str = "fast"
     moves: str = "default"
+    start: str = "kmeans"
     n_draws: int = 10_000
     n_burn: int = 5_000
     ranks: tuple[int, ...] = tuple(range(2, 13))
@@ -70,8 +77,16 @@ class Simulation:
         validate.choice("prior", self.prior, ("independent", "paper"))
         validate.choice("solver", self.solver, nmf.SOLVERS)
         validate.choice("moves", self.moves, tuple(MOVES))
+        validate.choice("start", self.start, STARTS)
         for name in self.names:
             validate.choice("names", name, configurations.NAMES)
+
+    @property
+    def slug(self) -> str:
+        """The name of the folder: what differs from the defaults, so that each has its own."""
+        usual = Simulation()
+        changed = (getattr(self, key) for key in KEYS if getattr(self, key) != getattr(usual, key))
+        return "-".join(("simulation", *map(str, changed)))
 
     def quick(self) -> Simulation:
         """Return the same study with ten replicates."""
@@ -105,12 +120,14 @@ class Simulation:
             self,
             {key: ledger.rows[key] for key in wanted},
             {key: seconds.rows[key] for key in wanted if key in seconds.rows},
+            simulation_contrasts.beside(folder, ledger),
         )
 
     def _asked(self) -> str:
         """The settings that a ledger must share; more replicates are no other study."""
         told: dict[str, Any] = {"prior": self.prior, "solver": self.solver, "moves": self.moves}
         told |= {"n_draws": self.n_draws, "n_burn": self.n_burn, "seed": self.seed}
+        told |= {} if self.start == "kmeans" else {"start": self.start}
         told |= {"ranks": "-".join(map(str, self.ranks)), "n_init": self.n_init}
         told |= {} if self.reading == configurations.PRINTED else {"reading": self.reading}
         return "partita simulation " + " ".join(f"{k}={v}" for k, v in told.items())
@@ -151,6 +168,7 @@ def _scores(study: Simulation, name: str, number: int) -> dict[str, float]:
         n_burn=study.n_burn,
         prior=study.prior,
         moves=MOVES[study.moves],
+        start=study.start,
         rng=for_draws,
     )
     way = {"fast": methods.OUR_WAY, "mu": methods.R_WAY}[study.solver]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.studies import _figures, claims, configurations, methods
+from partita.studies import _figures, claims, configurations, methods, simulation_contrasts
 from partita.studies._common import Findings, Frame, markdown, paper_table
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def beside_paper(scores: Frame) -> Frame:
     )
     table = ours.merge(paper, how="left", on=["configuration", "printed_as", "measure"])
     sign = np.where(table.measure == "VI", -1.0, 1.0)
-    # The paper rounds to three decimals, an error of up to 0.0005 in each number.
-    spread = np.sqrt(table.se**2 + table.paper_se**2 + 0.0005**2 / 3)
+    spread = np.sqrt(table.se**2 + table.paper_se**2 + simulation_contrasts.ROUNDING)
     table["z"] = sign * (table["mean"] - table.paper) / spread
     return table.drop(columns="printed_as").set_index(["configuration", "method", "measure"])
 
@@ -67,7 +66,10 @@ def chosen_clusters(scores: Frame, most: int = 8) -> Frame:
 
 
 def summarise(
-    study: Simulation, rows: Mapping[tuple[str, int], Any], seconds: Mapping[tuple[str, int], Any]
+    study: Simulation,
+    rows: Mapping[tuple[str, int], Any],
+    seconds: Mapping[tuple[str, int], Any],
+    contrasts: dict[str, Frame],
 ) -> Findings:
     """Return tables, the figure of K, and the page."""
     from partita.studies.simulation import COLUMNS
@@ -88,12 +90,14 @@ def summarise(
         "## Clusters chosen\n\n![chosen K](clusters.png)\n\nK above 8 is drawn as 8; four is the "
         "truth. Counts are in `clusters.csv`.",
         claims.page(table, clusters, chooser),
+        simulation_contrasts.page(contrasts, _shown(chooser)),
         _time(seconds),
     ]
     return Findings(
         "simulation",
-        "\n\n".join(words),
-        {"cells": table, "clusters": clusters},
+        "\n\n".join(word for word in words if word),
+        {"cells": table, "clusters": clusters}
+        | {f"beside-{name}": frame for name, frame in contrasts.items()},
         {"clusters": lambda: _clusters_figure(clusters, study.names, chooser)},
         command=_command(study),
     )
@@ -101,7 +105,10 @@ def summarise(
 
 def _command(study: Simulation) -> str:
     words = ["partita reproduce simulation", f"--replicates {study.replicates}"]
-    words += [f"--{key} {getattr(study, key)}" for key in ("prior", "solver", "moves", "seed")]
+    if study.names != configurations.NAMES:
+        words.append(f"--configurations {' '.join(study.names)}")
+    words += [f"--{key} {getattr(study, key)}" for key in ("prior", "solver", "moves", "start")]
+    words.append(f"--seed {study.seed}")
     return " ".join(words)
 
 
