@@ -44,14 +44,8 @@ docs: .venv/.docs  ## the site in docs/_build/html, every page of it read by a p
 	PARTITA_SITE=docs/_build/html $(BIN)/python -m pytest tests/documentation/test_site.py
 	@echo "The site, to open in a browser: docs/_build/html/index.html"
 
-bench: .venv/.develop  ## ratios against rivals, in one run
-	$(BIN)/python benchmarks/similarity.py
-	$(BIN)/python benchmarks/credible_ball.py
-	$(BIN)/python benchmarks/plots.py
-	$(BIN)/python benchmarks/search.py --quick
-	$(BIN)/python benchmarks/mixture.py speed scaling
-	$(BIN)/python benchmarks/nmf.py path
-	$(BIN)/python benchmarks/nmf.py sklearn --ranks 3 12
+bench: .venv/.develop  ## one table: time, memory and quality beside every rival on this machine
+	$(BIN)/python benchmarks/table.py
 
 release: .venv/.develop  ## wheel and sdist in dist/, checked and installed into a clean environment
 	rm -rf dist

@@ -120,6 +120,27 @@ def test_clone_and_pipeline_keep_the_answer(draws):
     assert np.array_equal(clone(model).fit_predict(draws.labels.T), first)
 
 
+@pytest.mark.parametrize("kind", [PartitionEstimator, NMFClusterer])
+def test_weights_of_draws_are_routed_through_a_pipeline(draws, kind):
+    # Half of the draws hold one cluster alone; a weight of 0 takes them out.
+    one = np.zeros_like(draws.labels)
+    items = np.concatenate([draws.labels, one]).T
+    weight = np.repeat([1.0, 0.0], draws.n_draws)
+    words = {"ranks": [3], "n_init": 2} if kind is NMFClusterer else {}
+    plain = kind(random_state=0, **words).fit(draws.labels.T)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = kind(random_state=0, **words).set_fit_request(draw_weight=True)
+        pipe = make_pipeline(FunctionTransformer(), model)
+        pipe.fit(items, draw_weight=weight)
+    assert np.array_equal(pipe[-1].labels_, plain.labels_)
+    assert pipe[-1].estimate_.expected_loss == pytest.approx(plain.estimate_.expected_loss)
+    if kind is NMFClusterer:
+        shares = pipe[-1].transform(items[:4])
+        assert np.allclose(shares, plain.transform(draws.labels.T[:4]), atol=1e-6)
+    with pytest.raises(pt.errors.InvalidValueError, match="draw_weight"):
+        kind(metric="precomputed").fit(np.eye(3), draw_weight=[1, 1, 1])
+
+
 def test_what_is_wrong_is_said():
     with pytest.warns(pt.errors.PartitaWarning, match="measurements go to DPMixture"):
         PartitionEstimator(random_state=0).fit(np.random.default_rng(0).normal(size=(8, 2)))

@@ -46,6 +46,19 @@ def test_run_goes_from_data_to_a_partition(table, tmp_path, capsys):
     assert set(pt.read_draws(tmp_path / "d.npz").traces["concentration"]) == {1.0}
 
 
+def test_run_says_what_its_report_would(table, tmp_path, capsys):
+    path, _ = table
+    few = ["--draws", "12", "--burn", "0", "--seed", "1", "--names", "who", "--jobs", "1"]
+    words = ["--chains", "2", "--save-draws", str(tmp_path / "d.npz"), "--format", "json"]
+    assert main(["run", str(path), *few, *words]) == 0
+    said = capsys.readouterr()
+    labels = [item["cluster"] for item in json.loads(said.out)["items"]]
+    found = pt.diagnose(pt.read_draws(tmp_path / "d.npz"), labels)
+    assert not found.trusted
+    assert f"partita: warning: {found.verdict}" in said.err
+    assert said.err.count("  - ") >= 1
+
+
 @pytest.mark.parametrize(
     ("words", "match"),
     [

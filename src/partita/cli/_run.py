@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from typing import TYPE_CHECKING
 
 from partita import io, losses, search, validate
 from partita.cli import _common, _estimate, _partition, _sample
+from partita.cli._words import for_the_shell
+from partita.errors import PartitaWarning
 
 if TYPE_CHECKING:
     from partita.draws import Draws
@@ -43,18 +46,37 @@ def run(arguments: argparse.Namespace) -> None:
     draws = _sample.sample(arguments)
     if arguments.save_draws:
         draws.save(arguments.save_draws)
-    best = estimate(
-        draws,
-        loss=arguments.loss,
-        search=arguments.search or "auto",
-        rng=arguments.seed,
-        n_jobs=arguments.jobs,
-    )
+    with warnings.catch_warnings():
+        # The quick look at the chains; the thorough one follows.
+        warnings.filterwarnings("ignore", r".*See partita\.diagnose", PartitaWarning)
+        best = estimate(
+            draws,
+            loss=arguments.loss,
+            search=arguments.search or "auto",
+            rng=arguments.seed,
+            n_jobs=arguments.jobs,
+        )
     if arguments.save:
         best.save(arguments.save)
+    _say_what_speaks_against(best, draws, arguments.jobs)
     if arguments.report:
         _report(best, draws, arguments)
     _common.write(_estimate.text(best, _common.form(arguments)), arguments)
+
+
+def _say_what_speaks_against(best: Estimate, draws: Draws, n_jobs: int) -> None:
+    """Say on stderr what the report would: that chains disagree, or that draws are too few."""
+    import numpy as np
+
+    from partita.diagnostics import diagnose
+
+    far = "vi" if getattr(best.loss, "needs", "") == "similarity" else best.loss
+    with np.errstate(invalid="ignore"):  # traces may hold infinities, whose moments are nan
+        found = diagnose(draws, best, loss=far, n_jobs=n_jobs)
+    if not found.trusted:
+        print(f"partita: warning: {found.verdict}", file=sys.stderr)
+        for reason in (*found.disagreements, *found.shortages):
+            print(f"  - {for_the_shell(reason)}", file=sys.stderr)
 
 
 def _report(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None:

@@ -30,7 +30,7 @@ def read_items(estimator: Any, X: Any, *, reset: bool = True, at_least: int = 1)
     return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_min_samples=at_least)
 
 
-def read_evidence(estimator: Any, X: Any) -> Draws | Similarity:
+def read_evidence(estimator: Any, X: Any, draw_weight: Any = None) -> Draws | Similarity:
     """Return what an estimator is fitted on: draws in columns, or a similarity matrix.
 
     The entries of a draw are names of clusters, so any numbers will do; equal ones are one cluster.
@@ -38,16 +38,21 @@ def read_evidence(estimator: Any, X: Any) -> Draws | Similarity:
     metric = validate.choice("metric", estimator.metric, METRICS)
     array = read_items(estimator, X)
     if metric == "precomputed":
+        if draw_weight is not None:
+            raise InvalidValueError(
+                "`draw_weight` weighs draws, and a similarity has none; leave it out, or give the "
+                "draws with metric='draws'."
+            )
         if array.shape[0] != array.shape[1]:
             raise InvalidValueError(
                 f"`X` must be a square similarity matrix; got shape {array.shape}. Draws go with "
                 "metric='draws'."
             )
         return Similarity(array.astype(np.float64))
-    return as_draws(array)
+    return as_draws(array, draw_weight)
 
 
-def as_draws(array: Any) -> Draws:
+def as_draws(array: Any, draw_weight: Any = None) -> Draws:
     """Return draws from labels with items in rows, whatever numbers name the clusters."""
     if array.dtype.kind == "f" and np.any(array != np.floor(array)):
         warnings.warn(
@@ -59,4 +64,4 @@ def as_draws(array: Any) -> Draws:
     numbered = np.empty(array.T.shape, dtype=np.int64)
     for row, column in zip(numbered, array.T, strict=True):
         row[:] = np.unique(column, return_inverse=True)[1]
-    return Draws(canonical_rows(numbered))
+    return Draws(canonical_rows(numbered), weights=draw_weight)

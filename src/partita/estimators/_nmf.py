@@ -81,9 +81,17 @@ class NMFClusterer(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> NMFClusterer:
-        """Factorise at every rank and keep the one of least expected loss. ``y`` is ignored."""
-        evidence = read_evidence(self, X)
+    def fit(self, X: Any, y: Any = None, draw_weight: Any = None) -> NMFClusterer:
+        """Factorise at every rank and keep the one of least expected loss. ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_draws) or, if precomputed, (n_items, n_items)
+        y : ignored
+        draw_weight : array-like of shape (n_draws,), optional
+            Weights of the draws; in a pipeline they come by ``set_fit_request(draw_weight=True)``.
+        """
+        evidence = read_evidence(self, X, draw_weight)
         ranks = range(2, 13) if self.ranks is None else self.ranks
         how = NMF(self.model, ranks=ranks, n_init=self.n_init, solver=self.solver)
         self.estimate_ = estimate(
@@ -99,6 +107,7 @@ class NMFClusterer(
         profiles = as_evidence(evidence).similarity @ self.memberships_
         weight = self.memberships_.sum(axis=0)
         self._profiles = np.divide(profiles, weight, where=weight > 0, out=np.zeros_like(profiles))
+        self._weight = draw_weight
         self._items = None if isinstance(evidence, Similarity) else read_items(self, X)
         self._n_features_out = self.memberships_.shape[1]
         return self
@@ -133,7 +142,9 @@ class NMFClusterer(
         if self._items is None:
             return array.astype(np.float64)
         n_fitted, n_new = len(self._items), len(array)
-        together = Similarity.from_draws(as_draws(np.concatenate([self._items, array])))
+        together = Similarity.from_draws(
+            as_draws(np.concatenate([self._items, array]), self._weight)
+        )
         return together.block(np.arange(n_fitted, n_fitted + n_new), np.arange(n_fitted))
 
     def __sklearn_tags__(self) -> Any:

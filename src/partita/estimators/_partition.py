@@ -56,10 +56,18 @@ class PartitionEstimator(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> PartitionEstimator:
-        """Find the partition. ``y`` is ignored."""
+    def fit(self, X: Any, y: Any = None, draw_weight: Any = None) -> PartitionEstimator:
+        """Find the partition. ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_draws) or, if precomputed, (n_items, n_items)
+        y : ignored
+        draw_weight : array-like of shape (n_draws,), optional
+            Weights of the draws; in a pipeline they come by ``set_fit_request(draw_weight=True)``.
+        """
         self.estimate_ = estimate(
-            read_evidence(self, X),
+            read_evidence(self, X, draw_weight),
             loss=self.loss,
             search=self.search,
             rng=seed_of(self.random_state),
