@@ -27,12 +27,12 @@ if TYPE_CHECKING:
         variation_of_information,
     )
     from partita.diagnostics import Diagnosis, diagnose
-    from partita.draws import Draws, as_draws, read_draws
+    from partita.draws import Draws, DrawsWriter, as_draws, read_draws
     from partita.estimation import Estimate, estimate, expected_loss
     from partita.mixture import sample_mixture
     from partita.nmf import Factorization, factorize
     from partita.reporting import report
-    from partita.similarity import Similarity, posterior_similarity
+    from partita.similarity import Similarity, SimilarityBuilder, posterior_similarity
     from partita.uncertainty import (
         AlignedMemberships,
         Chips,
@@ -58,11 +58,13 @@ _WHERE = {
     "CredibleBall": "uncertainty",
     "Diagnosis": "diagnostics",
     "Draws": "draws",
+    "DrawsWriter": "draws",
     "Estimate": "estimation",
     "Factorization": "nmf",
     "LossError": "uncertainty",
     "Modes": "uncertainty",
     "Similarity": "similarity",
+    "SimilarityBuilder": "similarity",
     "adjusted_rand_index": "comparison",
     "as_draws": "draws",
     "certify": "certificates",
@@ -107,11 +109,13 @@ __all__ = [
     "CredibleBall",
     "Diagnosis",
     "Draws",
+    "DrawsWriter",
     "Estimate",
     "Factorization",
     "LossError",
     "Modes",
     "Similarity",
+    "SimilarityBuilder",
     "__version__",
     "adjusted_rand_index",
     "align_memberships",

@@ -27,6 +27,8 @@ class Evidence:
         At least one of the two. A similarity made from draws brings them along.
     n_jobs : int
         Threads for what has to be made.
+    held : bool
+        Whether the draws, a sample perhaps, are to be held in memory however many they are.
 
     Attributes
     ----------
@@ -40,6 +42,7 @@ class Evidence:
         similarity: Similarity | None = None,
         *,
         n_jobs: int = 1,
+        held: bool = False,
     ) -> None:
         self.is_similarity = draws is None
         if draws is None and similarity is not None:
@@ -47,6 +50,7 @@ class Evidence:
         self._draws = draws
         self._similarity = similarity
         self.n_jobs = n_jobs
+        self._held = held
 
     @property
     def n_items(self) -> int:
@@ -86,14 +90,16 @@ class Evidence:
     @property
     def streams(self) -> bool:
         """Whether the draws are gone over in blocks of items: in a store, or too many to hold."""
-        return self._draws is not None and not self.has_dense and streams(self._draws)
+        if self._draws is None or self._held or self.has_dense:
+            return False
+        return streams(self._draws)
 
     @property
     def is_large(self) -> bool:
         """Whether π̂ is to be worked on through the draws or landmarks, not as a matrix."""
         if self._draws is None or self.has_dense:
             return False
-        return self.n_items > LARGE or self.streams
+        return self.streams or (self.n_items > LARGE and not self._held)
 
     @cached_property
     def distinct(self) -> Draws:

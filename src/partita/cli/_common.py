@@ -51,6 +51,13 @@ def add_draws_arguments(parser: argparse.ArgumentParser) -> None:
         help="the file holds this many chains of equal length, one after the other; default: the "
         "chains that an npz names, else one",
     )
+    reading.add_argument(
+        "--stored",
+        action="store_true",
+        default=None,
+        help="leave the labels in their npy, Zarr or Parquet file and read them in blocks; "
+        "default: where they would fill half of the free memory",
+    )
     reading.add_argument("--burn", type=int, default=0, help="drop this many draws of each chain")
     reading.add_argument("--thin", type=int, default=1, help="keep one draw in this many")
 
@@ -77,6 +84,7 @@ def _read(arguments: argparse.Namespace) -> Draws:
         header=arguments.header,
         index=index,
         key=arguments.key,
+        stored=arguments.stored,
     )
 
 

@@ -17,9 +17,11 @@ from partita.draws._log_weights import probabilities
 from partita.draws._read import as_draws, read_draws
 from partita.draws._representative import representative
 from partita.draws._stored import StoredLabels, pick_items
+from partita.draws._writer import DrawsWriter
 
 __all__ = [
     "Draws",
+    "DrawsWriter",
     "StoredLabels",
     "as_draws",
     "cluster_sums",

@@ -5,18 +5,19 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from partita import io
+from partita import io, validate
 from partita.draws._draws import Draws
 from partita.errors import FileError, InvalidValueError
 
 if TYPE_CHECKING:
     from partita.typing import Path
 
+_SHRINK = 20  # as much as compressed labels may grow when they are read
 _DIGITS = re.compile(r"([0-9]{1,18})")
 
 
@@ -27,6 +28,7 @@ def read_draws(
     header: bool | None = None,
     index: int | str | bool | None = None,
     key: str | None = None,
+    stored: bool | None = None,
 ) -> Draws:
     """Read draws from a file or folder of any format that samplers write.
 
@@ -50,6 +52,9 @@ def read_draws(
         Which array or variable holds the labels, such as ``"z"``, ``"posterior_predictive/z"`` or
         ``"fit$clust"``. If None, the one called ``labels``, or the only one with a whole number
         for every draw and item, or the only such one with a usual name.
+    stored : bool, optional
+        Leave the labels in their ``.npy``, Zarr or Parquet file and read them in blocks when they
+        are needed. If None, where they would take more than half of the free memory.
 
     Returns
     -------
@@ -65,7 +70,51 @@ def read_draws(
         if not found:
             raise FileError(f"{text!r} matches no file.")
         return _chains_of(found, how)
-    return _of(io.read_table(text, **how))
+    kept = open_stored(text, orient=orient, key=key, stored=stored)
+    return _of(io.read_table(text, **how)) if kept is None else kept
+
+
+def open_stored(
+    path: str, *, orient: str = "draws", key: str | None = None, stored: bool | None = None
+) -> Draws | None:
+    """Draws whose labels stay in their file; None where they are to be read whole."""
+    opener = None if stored is False else _opener(path, key)
+    if opener is None:
+        if stored:
+            raise InvalidValueError(
+                f"`stored` needs labels in an .npy, Zarr or Parquet file; got {path!r}. Convert it "
+                "with DrawsWriter, or leave `stored` out."
+            )
+        return None
+    room = validate.free_memory() // 2
+    if stored is None and _bytes_at(path) * _SHRINK < room:
+        return None
+    words = {"orient": orient} if key is None else {"orient": orient, "key": key}
+    labels: Any = opener(path, **words)
+    if stored is None and labels.shape[0] * labels.shape[1] * labels.dtype.itemsize < room:
+        return None
+    return Draws(labels, chains=labels.chains)
+
+
+def _opener(path: str, key: str | None) -> Callable[..., Any] | None:
+    """What opens a file for reading in blocks; None if it must be read whole."""
+    suffix = os.path.splitext(path.rstrip("/" + os.sep))[1].lower()
+    if os.path.isdir(path) or suffix == ".zarr":
+        return io.open_zarr
+    if suffix == ".npy" and key is None:
+        return io.open_npy
+    return io.open_parquet if suffix in (".parquet", ".pq") else None
+
+
+def _bytes_at(path: str) -> int:
+    """What a file, or all in a folder, takes on disk."""
+    if not os.path.isdir(path):
+        return os.path.getsize(path) if os.path.exists(path) else 0
+    return sum(
+        os.path.getsize(os.path.join(folder, name))
+        for folder, _, names in os.walk(path)
+        for name in names
+    )
 
 
 def as_draws(data: Any, *, key: str | None = None) -> Draws:

@@ -151,6 +151,4 @@ def alignment_deal(block, weights, mapping, out):
         for a in range(m):
             w, draw, to = weights[a], block[a], mapping[a]
             for i in range(start, stop):
-                k = to[draw[i]]
-                if k >= 0:
-                    out[i, k] += w
+                out[i, to[draw[i]]] += w

@@ -130,6 +130,23 @@ def towards(
     return way, sent
 
 
+def towards_exactly(
+    block: IntArray, items: slice, x: Matrix, offsets: NDArray[np.int64], weights: FloatArray,
+    table: FloatArray, gram: Matrix,
+) -> tuple[Matrix, tuple[Any, ...]]:  # fmt: skip
+    """The same way D with the product π̂H itself; sent are D Dᵀ, H Dᵀ, ⟨π̂H, D⟩ and ⟨π̂H, H⟩."""
+    product = np.ascontiguousarray(scattered(block, items, offsets, weights, table).T)
+    way = np.array(x)
+    for start in range(0, way.shape[1], _CHUNK):
+        part = slice(start, min(way.shape[1], start + _CHUNK))
+        few, fitted = np.ascontiguousarray(way[:, part]), np.ascontiguousarray(product[:, part])
+        kernels.nmf_hals.sweep(fitted, gram, few, few.shape[0], 2 * N_SWEEPS)
+        way[:, part] = few
+    way -= x
+    along, own = float(np.vdot(product, way)), float(np.vdot(product, x))
+    return way, (way @ way.T, x @ way.T, np.array(along), np.array(own))
+
+
 def stepped(
     block: None, items: slice, vectors: Matrix, x: Matrix, way: Matrix, t: float
 ) -> tuple[Matrix, Sums]:

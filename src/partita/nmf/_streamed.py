@@ -22,7 +22,7 @@ from partita.nmf import _divergence, _pieces
 from partita.nmf._eigen import Eigenfactor, eigenfactor
 from partita.nmf._frobenius import frobenius2
 from partita.nmf._parallel import one_blas_thread
-from partita.nmf._symmetric_pieces import fit_symmetric
+from partita.nmf._symmetric_pieces import exact_steps, fit_symmetric
 from partita.partitions import canonical
 from partita.similarity import Landmarks, landmarks
 
@@ -184,7 +184,7 @@ class Streamed:
         norm2, exact = self.norm2
         if self.model == "symmetric":
             As, n_iter, converged = fit_symmetric(self, B, norm2)
-            Bs = As
+            As = Bs = exact_steps(self, As, norm2)
             objective = self._objective(As, norm2)
         else:
             As, Bs, n_iter, converged = self._alternate(A, B, fixed, norm2)
@@ -265,7 +265,7 @@ class Streamed:
         )
         return ordered_sum(parts)
 
-    def _sums(self, pieces: Pieces) -> NDArray[np.float64]:
+    def sums(self, pieces: Pieces) -> NDArray[np.float64]:
         """ZᵀX of a factor in pieces."""
         columns, _ = self.mapped(_pieces.upright, (pieces,), ())
         width = self.gram(pieces).shape[0]
@@ -288,7 +288,7 @@ class Streamed:
         for which, held in ((1, fixed), (0, 0)):
             other = found[1 - which]
             shared = (
-                offsets_of(draws), draws.probabilities, self._sums(other), self.gram(other), held
+                offsets_of(draws), draws.probabilities, self.sums(other), self.gram(other), held
             )  # fmt: skip
             found[which], sent = map_pieces(
                 _pieces.exact_half, draws.labels, along=(found[which],), shared=shared,
@@ -301,7 +301,7 @@ class Streamed:
 
     def _objective(self, Hs: Pieces, norm2: float) -> float:
         """½‖π̂ - HᵀH‖² with ⟨π̂, HᵀH⟩ summed over the clusters of the draws."""
-        sums, own = self._sums(Hs), self.gram(Hs)
+        sums, own = self.sums(Hs), self.gram(Hs)
         weights = np.repeat(self.draws.probabilities, np.diff(offsets_of(self.draws)))
         cross = float(weights @ (sums * sums).sum(axis=1))
         return 0.5 * (norm2 - 2.0 * cross + float((own * own).sum()))

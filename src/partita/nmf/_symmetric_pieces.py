@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.distributed import Pieces, ordered_sum
+from partita.distributed import Pieces, map_pieces, ordered_sum
+from partita.draws import offsets_of
 from partita.nmf import _pieces
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def fit_symmetric(
             (sums.inner, sums.gram, eigen.values),
         )  # fmt: skip
         own, cross, inner, bent, along, fitted = ordered_sum(sent)
-        t, last = _least(own, cross, inner, bent, along, fitted, sums.gram, eigen.values, norm2)
+        curved = float(((inner * inner) @ eigen.values).sum()) + float(bent)
+        t, last = _least(own, cross, curved, along, fitted, sums.gram, norm2)
         H, parts = shared.mapped(_pieces.stepped, (eigen.vectors, H, way), (t,))
         sums = _pieces.Sums(*ordered_sum(map(tuple, parts)))
         if it % _EVERY == 0:
@@ -38,13 +40,30 @@ def fit_symmetric(
     return H, it, False
 
 
+def exact_steps(shared: Any, H: Pieces, norm2: float, n_steps: int = 2) -> Pieces:
+    """Steps with products of π̂ itself, for what the eigenfactor leaves out."""
+    draws = shared.draws
+    offsets = offsets_of(draws)
+    weights = np.repeat(draws.probabilities, np.diff(offsets))
+    for _ in range(n_steps):
+        gram = shared.gram(H)
+        way, sent = map_pieces(
+            _pieces.towards_exactly, draws.labels, along=(H,), n_jobs=shared.n_jobs,
+            shared=(offsets, draws.probabilities, shared.sums(H), gram), label="factors",
+        )  # fmt: skip
+        own, cross, along, fitted = ordered_sum(sent)
+        sums = shared.sums(way)
+        curved = float(weights @ (sums * sums).sum(axis=1))
+        t, _ = _least(own, cross, curved, along, fitted, gram, norm2)
+        H, _ = shared.mapped(_pieces.stepped, (shared.eigen.vectors, H, way), (t,))
+    return H
+
+
 def _least(
-    own: Any, cross: Any, inner: Any, bent: Any, along: Any, fitted: Any, gram: Any, values: Any,
-    norm2: float,
-) -> tuple[float, float]:  # fmt: skip
+    own: Any, cross: Any, curved: float, along: Any, fitted: Any, gram: Any, norm2: float
+) -> tuple[float, float]:
     """The step in [0, 1] at which the quartic along the way is least, and its value there."""
     mixed = cross + cross.T
-    curved = float(((inner * inner) @ values).sum()) + float(bent)
     quartic = np.array(
         [
             0.5 * (own * own).sum(),

@@ -43,7 +43,7 @@ def sample(evidence: Evidence, seed: int, size: int = N_LANDMARKS) -> Sample:
     """Take a sample of the items of large evidence."""
     draws = evidence.distinct
     some = landmarks(draws, size, seed, n_jobs=evidence.n_jobs)
-    return Sample(draws, some, Evidence(draws=some.draws, n_jobs=evidence.n_jobs))
+    return Sample(draws, some, Evidence(draws=some.draws, n_jobs=evidence.n_jobs, held=True))
 
 
 def stand_in(loss: RatioLoss) -> RatioLoss:

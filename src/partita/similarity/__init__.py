@@ -6,7 +6,8 @@ responsibilities of a marginalised mixture. Rows 1 to 3 of the design above it.
 
 from __future__ import annotations
 
+from partita.similarity._builder import SimilarityBuilder
 from partita.similarity._landmarks import Landmarks, landmarks
 from partita.similarity._similarity import Similarity, posterior_similarity
 
-__all__ = ["Landmarks", "Similarity", "landmarks", "posterior_similarity"]
+__all__ = ["Landmarks", "Similarity", "SimilarityBuilder", "landmarks", "posterior_similarity"]

@@ -10,8 +10,9 @@ import numpy as np
 
 from partita import kernels, validate
 from partita.distributed import blocks, map_blocks, progress
-from partita.draws import Draws
+from partita.draws import Draws, streams
 from partita.errors import InvalidValueError
+from partita.uncertainty._blocks import overlap_tables, streamed_deal
 from partita.uncertainty._common import item_index, labels_of, n_columns, one_hot, positive_draws
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ def align_memberships(
 
 def _hungarian(center: NDArray[np.int64], draws: Draws, k: int, n_jobs: int) -> NDArray[np.int64]:
     most = int(draws.n_clusters.max())
+    if streams(draws):
+        return _matched(overlap_tables(center, draws, n_jobs), draws, k, n_jobs, keep_empty=False)
 
     def table(part: slice) -> NDArray[np.int32]:
         out = np.zeros((part.stop - part.start, most, k), dtype=np.int32)
@@ -199,6 +202,8 @@ def _dealt(
     draws: Draws, mapping: NDArray[np.int64], n_columns: int, n_jobs: int
 ) -> NDArray[np.float64]:
     """The share of the draws that has item i in a cluster mapped to column k."""
+    if streams(draws):
+        return np.minimum(streamed_deal(draws, mapping, n_columns, n_jobs), 1.0)
 
     def work(part: slice) -> NDArray[np.float64]:
         out = np.zeros((draws.n_items, n_columns))

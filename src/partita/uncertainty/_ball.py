@@ -180,4 +180,4 @@ def _radius(far: NDArray[np.float64], probabilities: NDArray[np.float64], prob: 
 def _farthest(draws: Draws, far: NDArray[np.float64], among: BoolArray) -> Bound:
     distance = float(far[among].max())
     at_edge = draws.take(among & (far >= distance - _TIE)).unique()
-    return Bound(at_edge.labels, distance, int(at_edge.n_clusters[0]))
+    return Bound(np.asarray(at_edge.labels), distance, int(at_edge.n_clusters[0]))

@@ -8,9 +8,10 @@ import numpy as np
 
 from partita import kernels, validate
 from partita.distributed import blocks, map_blocks
-from partita.draws import Draws
+from partita.draws import Draws, streams
 from partita.similarity import Similarity
 from partita.uncertainty._align import align_memberships
+from partita.uncertainty._blocks import streamed_vi_shares
 from partita.uncertainty._common import item_index, labels_of, one_hot, positive_draws
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _runner_up(similarity: NDArray[np.float64], labels: NDArray[np.int64]) -> di
 def vi_shares(labels: NDArray[np.int64], draws: Draws, *, n_jobs: int = 1) -> NDArray[np.float64]:
     """Return each item's share of the expected variation of information, shape (n,)."""
     n = draws.n_items
+    if streams(draws):
+        return streamed_vi_shares(labels, draws, n_jobs=n_jobs)
     logs = np.log2(np.maximum(np.arange(n + 1), 1))
     members = np.argsort(labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])

@@ -1,0 +1,163 @@
+"""Draws gone over in blocks of items give what the same draws give when they are held."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import partita as pt
+from partita import evidence as evidence_module
+from partita.distributed import _items
+from partita.draws import _blocks, cluster_sums, joint_counts, offsets_of, own_sums, spread
+from partita.nmf import Streamed
+from partita.search import NMF, Greedy
+
+
+@pytest.fixture(scope="module")
+def labels():
+    """Two hundred items in five clusters, one draw in ten of every item at random."""
+    rng = np.random.default_rng(3)
+    planted = np.arange(200) * 5 // 200
+    noise = rng.random((60, 200)) < 0.1
+    return np.where(noise, rng.integers(0, 5, (60, 200)), planted)
+
+
+class Held:
+    """A store whose blocks are parts of an array."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def read(self, draws, items):
+        return self.array[draws, items]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Everything counts as large, in blocks of few items."""
+    monkeypatch.setattr(_items, "_LEAST", 32)
+    monkeypatch.setattr(_blocks, "_LARGE", 0)
+    monkeypatch.setattr(evidence_module, "LARGE", 100)
+
+
+@pytest.fixture
+def both(labels, small):
+    """The same draws in memory, told to be gone over in blocks, and in a store."""
+    weights = np.linspace(1, 2, 60)
+    return pt.Draws(labels, weights=weights), pt.Draws(Held(labels), weights=weights)
+
+
+def whole(labels):
+    """The same draws without a word of blocks: what to compare with."""
+    return pt.Draws(labels, weights=np.linspace(1, 2, 60))
+
+
+def one_hot(draws):
+    rows = np.asarray(draws.labels) + offsets_of(draws)[:-1, None]
+    z = np.zeros((draws.n_items, offsets_of(draws)[-1]))
+    for row in rows:
+        z[np.arange(draws.n_items), row] = 1.0
+    return z
+
+
+def test_sums_over_blocks_are_products_with_the_indicator(both):
+    rng = np.random.default_rng(0)
+    for draws in both:
+        z, x = one_hot(draws), rng.random((draws.n_items, 3))
+        weights = np.repeat(draws.probabilities, draws.n_clusters)
+        np.testing.assert_allclose(cluster_sums(draws, x, 3), z.T @ x, rtol=1e-12)
+        table = rng.random((z.shape[1], 2))
+        np.testing.assert_allclose(spread(draws, table), z @ (weights[:, None] * table))
+        partition = np.arange(draws.n_items) % 4
+        (counts,) = joint_counts(draws, [partition])
+        np.testing.assert_array_equal(counts, z.T @ np.eye(4)[partition])
+        similarity = (z * weights) @ z.T
+        same = partition[:, None] == partition
+        np.testing.assert_allclose(own_sums(draws, partition, 4), (similarity * same).sum(axis=1))
+
+
+@pytest.mark.parametrize("name", sorted(pt.losses.NAMES))
+def test_expected_losses_in_blocks_are_those_of_draws_held(both, labels, monkeypatch, name):
+    rng = np.random.default_rng(1)
+    partitions = np.concatenate([rng.integers(0, 6, (3, 200)), labels[:1]])
+    found = [pt.expected_loss(partitions, draws, loss=name) for draws in both]
+    np.testing.assert_array_equal(found[0], found[1])
+    monkeypatch.setattr(_blocks, "_LARGE", 10**9)
+    np.testing.assert_allclose(found[0], pt.expected_loss(partitions, whole(labels), loss=name))
+
+
+@pytest.mark.parametrize("search", ["auto", "nmf-ls", "average", "medvedovic", "draws"])
+def test_a_store_memory_and_threads_give_one_answer(both, search):
+    chosen = NMF("ls", ranks=(3, 5), n_init=2, polish=True) if search == "nmf-ls" else search
+    first = pt.estimate(both[0], search=chosen, rng=4)
+    again = pt.estimate(both[1], search=chosen, rng=4, n_jobs=2)
+    np.testing.assert_array_equal(first.labels, again.labels)
+    assert first.expected_loss == again.expected_loss
+    assert "in blocks of 32 items" in again.info["evidence"]
+    if search != "draws":
+        assert pt.adjusted_rand_index(again.labels, np.arange(200) * 5 // 200) == 1.0
+
+
+@pytest.mark.parametrize("loss", sorted(set(pt.losses.NAMES) - {"zero-one"}))
+def test_rounds_end_at_or_below_where_greedy_moves_end(both, labels, monkeypatch, loss):
+    found = pt.estimate(both[1], loss=loss, search=Greedy(), rng=0)
+    monkeypatch.setattr(_blocks, "_LARGE", 10**9)
+    held = pt.estimate(whole(labels), loss=loss, search=Greedy(), rng=0)
+    assert found.expected_loss <= held.expected_loss * 1.01 + 1e-9
+
+
+def test_polish_never_raises_the_loss_from_any_start(both):
+    rng = np.random.default_rng(5)
+    for k in (1, 2, 12):
+        start = rng.integers(0, k, 200)
+        found = pt.estimate(both[1], search=Greedy(starts=(start,)), rng=0)
+        assert found.expected_loss <= pt.expected_loss(start, both[1])
+        value = pt.expected_loss(found.labels, both[0])
+        assert found.expected_loss == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("model", ["ls", "offset", "symmetric"])
+def test_factors_in_pieces_are_as_good_as_those_of_the_matrix(both, labels, model):
+    dense = pt.posterior_similarity(whole(labels)).to_dense()
+    streamed = next(Streamed(both[1].unique(), model, [5], 3, 0, 1).fits())
+    H = streamed.brought(streamed.H)
+    W = H.T if model == "symmetric" else streamed.brought(streamed.W).T
+    fitted = W @ H
+    if streamed.offset is not None:
+        fitted = fitted + streamed.brought(streamed.offset)[:, None]
+    rest = 0.5 * ((dense - fitted) ** 2).sum()
+    assert streamed.objective == pytest.approx(rest, rel=1e-6)
+    full = pt.factorize(dense, model=model, rank=5, n_init=3, rng=0)
+    assert streamed.objective <= full.objective * 1.002
+    np.testing.assert_array_equal(streamed.labels("balance"), full.labels)
+
+
+@pytest.mark.parametrize("model", ["kl", "ns"])
+def test_divergences_on_landmarks_choose_nearly_as_well(both, labels, model, monkeypatch):
+    from partita.nmf import _streamed
+
+    monkeypatch.setattr(_streamed, "N_LANDMARKS", 80)
+    found = pt.estimate(both[1], search=NMF(model, ranks=(4, 5, 6), n_init=3), rng=0)
+    assert found.info["approximation"] == "landmarks"
+    assert found.info["landmarks"] == 80
+    full = pt.estimate(
+        pt.posterior_similarity(whole(labels)),
+        loss="vi",
+        search=NMF(model, ranks=(4, 5, 6), n_init=3),
+        rng=0,
+    )
+    assert found.expected_loss <= 1.01 * full.expected_loss
+
+
+def test_balls_and_tables_of_items_are_those_of_draws_held(both, labels, monkeypatch):
+    center = np.arange(200) * 5 // 200
+    balls = [pt.credible_ball(center, draws) for draws in both]
+    tables = [pt.item_uncertainty(center, draws) for draws in both]
+    monkeypatch.setattr(_blocks, "_LARGE", 10**9)
+    ball = pt.credible_ball(center, whole(labels))
+    table = pt.item_uncertainty(center, whole(labels))
+    for one, other in zip(balls, tables, strict=True):
+        assert one.radius == pytest.approx(ball.radius, rel=1e-12)
+        np.testing.assert_array_equal(one.horizontal.labels, ball.horizontal.labels)
+        for column in ("own_similarity", "probability", "entropy", "expected_vi"):
+            np.testing.assert_allclose(other[column], table[column], atol=1e-12)
