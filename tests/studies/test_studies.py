@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from partita.cli import main
-from partita.studies import Crabs, Galaxy, Readings, Scaling, Soft, paper_table
+from partita.studies import Crabs, Galaxy, Mixing, Readings, Scaling, Soft, paper_table
 from partita.studies.readings import every_reading
 
 
@@ -46,6 +46,17 @@ def test_readings_begin_with_what_is_printed(tmp_path):
     assert np.all(np.diff(ceilings.distance) >= 0)
 
 
+def test_a_chain_that_moves_finds_four_clusters(tmp_path):
+    found = Mixing(replicates=2, n_draws=100, n_burn=100).run(tmp_path)
+    table = found.tables["scores"]
+    assert len(table) == 4 * 4
+    assert (table.xs("all moves", level="chain").missed == 0).all()
+    assert table.loc[("TTT", "all moves"), "AR"] > 0.95
+    # Read off the paper: MinBinder, MaxPear, MinVI and Medv at a-TTT.
+    wanted = np.mean([0.925, 0.925, 0.925, 0.919])
+    assert table.loc["TTT", "paper's AR"].iloc[0] == pytest.approx(wanted)
+
+
 @pytest.mark.slow
 def test_crabs_under_the_printed_prior_finds_four(tmp_path):
     found = replace(Crabs().quick(), n_draws=3_000).run(tmp_path)
@@ -56,8 +67,11 @@ def test_crabs_under_the_printed_prior_finds_four(tmp_path):
 
 
 def test_shell(tmp_path, capsys):
-    folder = str(tmp_path / "out")
-    assert main(["reproduce", "soft", "--quick", "--n-jobs", "1", "-o", folder]) == 0
+    folder, pages = tmp_path / "out", tmp_path / "pages"
+    words = ["reproduce", "soft", "--quick", "--n-jobs", "1", "-o", str(folder)]
+    assert main([*words, "--pages", str(pages)]) == 0
+    assert sorted(p.suffix for p in (folder / "soft").iterdir()) == [".csv", ".csv"]
+    assert (pages / "soft" / "heat.png").exists()
     said = capsys.readouterr()
     assert said.out.startswith("# Soft clustering")
     assert "soft.md" in said.err

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _cluster.add_scheduler_argument(parser, "its workers run the replicates")
     parser.add_argument("--pages", help="another folder for the pages and their figures")
+    parser.add_argument(
+        "--replicates", type=int, help="data sets of each kind, where a study has several; "
+        "default 100 for the simulation",
+    )  # fmt: skip
     only = parser.add_argument_group("the simulation")
     only.add_argument(
         "--configurations", nargs="+", metavar="TTT", help="some of the eight; default all"
     )
-    only.add_argument("--replicates", type=int, help="data sets of each configuration; default 100")
     only.add_argument("--prior", choices=("independent", "paper"), help="default independent")
     only.add_argument("--solver", choices=nmf.SOLVERS, help="of NMF; default fast")
     only.add_argument("--moves", choices=tuple(simulation.MOVES), help="of the sampler")
@@ -54,12 +58,14 @@ def run(arguments: argparse.Namespace) -> None:
     names = arguments.names or list(studies.NAMES)
     plans = {name: _plan(name, arguments) for name in names}
     for name, plan in plans.items():
-        folder = Path(arguments.output) / name
+        slug = getattr(plan, "slug", name)
+        folder = Path(arguments.output) / slug
         began = time.perf_counter()
         with _cluster.connected(arguments) as n_threads:
             n_jobs = n_threads or validate.n_jobs(arguments.n_jobs)
             findings = plan.run(folder, n_jobs=n_jobs, resume=arguments.resume)
-        page = findings.write(folder)
+        pages = None if arguments.pages is None else Path(arguments.pages) / slug
+        page = findings.write(folder, pages)
         sys.stdout.write(f"{findings}\n\n")
         minutes = (time.perf_counter() - began) / 60
         print(f"partita: {name} took {minutes:.1f} minutes; see {page}.", file=sys.stderr)
@@ -70,12 +76,11 @@ def _plan(name: str, arguments: argparse.Namespace) -> Any:
     from partita.studies import simulation
 
     study = validate.lookup("name", name, studies.NAMES)
-    words = {} if arguments.seed is None else {"seed": arguments.seed}
-    if study is studies.Simulation:
-        for key in ("replicates", *simulation.KEYS):
-            if getattr(arguments, key) is not None:
-                words[key] = getattr(arguments, key)
-        if arguments.configurations is not None:
-            words["names"] = tuple(arguments.configurations)
+    keys = ["seed", "replicates"] + (list(simulation.KEYS) if study is studies.Simulation else [])
+    has = {field.name for field in fields(study)}
+    words = {key: getattr(arguments, key) for key in keys if key in has}
+    words = {key: value for key, value in words.items() if value is not None}
+    if study is studies.Simulation and arguments.configurations is not None:
+        words["names"] = tuple(arguments.configurations)
     plan = study(**words)
     return plan.quick() if arguments.quick else plan

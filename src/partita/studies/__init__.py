@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from partita.studies._common import Findings, paper_table
 from partita.studies.crabs import Crabs
 from partita.studies.galaxy import Galaxy
+from partita.studies.mixing import Mixing
 from partita.studies.readings import Readings
 from partita.studies.scaling import Scaling
 from partita.studies.simulation import Simulation
@@ -22,6 +23,7 @@ __all__ = [
     "Crabs",
     "Findings",
     "Galaxy",
+    "Mixing",
     "Readings",
     "Scaling",
     "Simulation",
@@ -31,7 +33,13 @@ __all__ = [
 
 NAMES: Mapping[
     str,
-    type[Simulation] | type[Soft] | type[Galaxy] | type[Crabs] | type[Scaling] | type[Readings],
+    type[Simulation]
+    | type[Soft]
+    | type[Galaxy]
+    | type[Crabs]
+    | type[Scaling]
+    | type[Readings]
+    | type[Mixing],
 ] = {
     "simulation": Simulation,
     "soft": Soft,
@@ -39,4 +47,5 @@ NAMES: Mapping[
     "crabs": Crabs,
     "scaling": Scaling,
     "readings": Readings,
+    "mixing": Mixing,
 }

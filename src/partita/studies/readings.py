@@ -1,7 +1,8 @@
 """Which reading of the table of settings would give the paper's scores at f-FTF and h-FFF?
 
-There the paper's adjusted Rand index lies above what a classifier that knows the printed
-parameters attains. So the printed covariances are not those that were used, or not in that way.
+There, and at d-TFF, the paper's adjusted Rand index lies above what a classifier that knows the
+printed parameters attains. So the printed covariances are not those that were used, or not in
+that way.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from partita.studies.configurations import Configuration
 
 PANELS = ("FTF", "FFF")
+#: Where the same covariances are in use, but chains that miss clusters may lower the scores.
+SEPARATE = ("TFF",)
 #: Where the printed settings do give the paper's scores: spherical, so no covariance is in doubt.
 SOUND = ("FTT", "FFT")
 
@@ -43,6 +46,8 @@ def every_reading() -> Iterator[Reading]:
         yield Reading(scale=scale, correlation=correlation, precision=precision)
     for overlap, correlation in product((1.6, 1.7, 1.8, 2.0), (1.0, -1.0, 0.0)):
         yield Reading(overlap=overlap, correlation=correlation)
+    for scale, order in product((0.5, 0.6, 0.7), permutations(range(4))):
+        yield Reading(scale=scale, order=order)
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Readings:
     seed : int
     """
 
-    n_ceiling: int = 100
+    n_ceiling: int = 50
     n_tried: int = 8
     replicates: int = 10
     n_draws: int = 4_000
@@ -90,7 +95,7 @@ class Readings:
             "readings",
             _page(ceilings, tried),
             {"ceilings": ceilings.drop(columns="reading"), "tried": tried},
-            command=f"partita reproduce readings --seed {self.seed}",
+            command=f"partita reproduce readings --replicates {self.replicates} --seed {self.seed}",
         )
 
     def _ceilings(self) -> Frame:
@@ -117,6 +122,9 @@ class Readings:
                 top = ceiling(configurations.configuration(name, reading), self.n_ceiling)
                 row |= {f"{name}:{measure}": value for measure, value in top.items()}
                 far += [top[m] - lost[m] - printed[name, m] for m in methods.MEASURES]
+            for name in SEPARATE:
+                top = ceiling(configurations.configuration(name, reading), self.n_ceiling)
+                row |= {f"{name}:{measure}": value for measure, value in top.items()}
             rows.append({**row, "distance": float(np.sqrt(np.mean(np.square(far))))})
         return pd.DataFrame(rows).sort_values("distance", kind="stable", ignore_index=True)
 
@@ -180,18 +188,19 @@ def _against_paper(rows: list[dict[str, Any]]) -> Frame:
 def _page(ceilings: Frame, tried: Frame) -> str:
     printed = ceilings[ceilings.reading == Reading()].iloc[0]
     paper = paper_table("simulation").query("measure == 'AR'")
-    best = {name: paper[paper.configuration == name]["mean"].max() for name in PANELS}
-    attain = (ceilings["FTF:AR"] >= best["FTF"]) & (ceilings["FFF:AR"] >= best["FFF"])
+    where = (*PANELS, *SEPARATE)
+    best = {name: paper[paper.configuration == name]["mean"].max() for name in where}
+    attain = np.all([ceilings[f"{name}:AR"] >= best[name] for name in where], axis=0)
     shown = ceilings.assign(reading=ceilings.reading.map(tell)).head(10).set_index("reading")
-    columns = [f"{name}:{measure}" for name in PANELS for measure in methods.MEASURES]
+    columns = [f"{name}:{measure}" for name in where for measure in methods.MEASURES]
     return "\n\n".join(
         (
             "# Other readings of the table of settings\n\nA classifier that knows the printed "
-            f"parameters attains an AR of {printed['FTF:AR']:.3f} at f-FTF and "
-            f"{printed['FFF:AR']:.3f} at h-FFF; the paper reports up to {best['FTF']:.3f} and "
-            f"{best['FFF']:.3f}. Of {len(ceilings)} readings (scale, correlation, order of the "
-            f"covariances, separation, precisions for covariances), {int(attain.sum())} have "
-            "ceilings that allow both.",
+            f"parameters attains an AR of {printed['FTF:AR']:.3f} at f-FTF, "
+            f"{printed['FFF:AR']:.3f} at h-FFF and {printed['TFF:AR']:.3f} at d-TFF; the paper "
+            f"reports up to {best['FTF']:.3f}, {best['FFF']:.3f} and {best['TFF']:.3f}. Of "
+            f"{len(ceilings)} readings (scale, correlation, order of the covariances, separation, "
+            f"precisions for covariances), {int(attain.sum())} have ceilings that allow all three.",
             "## Nearest ceilings\n\nThe ceiling less what the paper's MaxPear loses at e and g, "
             "where nothing is in doubt, against the paper's MaxPear at f and h.\n\n"
             + markdown(shown[[*columns, "distance"]]),
