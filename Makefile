@@ -39,7 +39,7 @@ format: .venv/.develop
 	$(BIN)/ruff format .
 
 docs: .venv/.docs  ## the site in docs/_build/html, every page of it read by a program and in a browser
-	rm -rf docs/_build docs/api docs/gallery
+	rm -rf docs/_build docs/api docs/gallery docs/project
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	PARTITA_SITE=docs/_build/html $(BIN)/python -m pytest tests/documentation/test_site.py
 	@echo "The site, to open in a browser: docs/_build/html/index.html"
@@ -58,5 +58,5 @@ fuzz: .venv/.develop  ## an hour of damaged files for every reader
 	$(BIN)/python fuzz/run.py --seconds 3600 --output out/fuzz
 
 clean:
-	rm -rf .venv out dist docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv out dist docs/_build docs/api docs/gallery docs/project .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

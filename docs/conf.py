@@ -24,6 +24,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "code_links",
     "mathml",
+    "project_pages",
     "shell_help",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

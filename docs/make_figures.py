@@ -177,6 +177,64 @@ def numbers() -> None:
     save(figure, "numbers")
 
 
+def choosing_losses() -> None:
+    """What each loss does with the galaxies that lie between groups."""
+    X, draws = galaxies()
+    names = ("vi-lower-bound", "vi", "id", "omari", "pear", "binder", "nvi", "nid")
+    found = {name: pt.estimate(draws, loss=name, rng=0, n_jobs=-1) for name in names}
+    ax = pt.plots.scatter(X, found, draws, density={"prior": "paper"}, reference=found["nid"])
+    ax.set_xlabel("velocity (1,000 km/s)")
+    save(ax.figure, "choosing_losses")
+
+
+def choosing_weights() -> None:
+    """What the weight of VI(a) does."""
+    X, draws = galaxies()
+    found = {
+        f"VI({a})": pt.estimate(draws, loss=pt.losses.VI(a), rng=0, n_jobs=-1)
+        for a in (1.4, 1.2, 1.0, 0.8, 0.6, 0.4)
+    }
+    colours = found["VI(0.6)"]
+    ax = pt.plots.scatter(X, found, draws, density={"prior": "paper"}, reference=colours)
+    ax.set_xlabel("velocity (1,000 km/s)")
+    save(ax.figure, "choosing_weights")
+
+
+def choosing_searches() -> None:
+    """The expected VI that each search reaches on the crabs, and where it puts those in doubt."""
+    _, draws = crabs()
+    names = ("auto", "lau-green", "nmf-ls", "nmf-kl", "spectral", "draws", "average", "medvedovic")
+    found = {name: pt.estimate(draws, loss="vi", search=name, rng=0, n_jobs=-1) for name in names}
+    best = found["auto"]
+    doubt = pt.item_uncertainty(best, draws)["entropy"].to_numpy()
+    items = np.argsort(-doubt, kind="stable")[:40]
+    items = items[np.lexsort((-doubt[items], best.labels[items]))]
+    matched = {k: pt.plots.matched_labels(best.labels, v.labels) for k, v in found.items()}
+    most = 1 + max(labels.max() for labels in matched.values())
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(11, 3.4), width_ratios=(1, 2.2), layout="constrained"
+    )
+    excess = [100 * (v.expected_loss / best.expected_loss - 1) for v in found.values()]
+    left.barh(range(len(names)), excess, color="0.6")
+    for row, (value, estimate) in enumerate(zip(excess, found.values(), strict=True)):
+        said = f"{value:.1f}%, K = {estimate.n_clusters}"
+        left.text(value + 1, row, said, va="center", fontsize=8)
+    left.set_yticks(range(len(names)), names)
+    left.set_xlim(0, 1.45 * max(excess))
+    left.invert_yaxis()
+    left.spines[["top", "right"]].set_visible(False)
+    left.set_xlabel("expected VI above the least (%)")
+    colours = np.array([mpl.colors.to_rgb(colour) for colour in pt.plots.palette(most)])
+    right.imshow(colours[[matched[name][items] for name in names]], aspect="auto")
+    right.vlines(np.arange(items.size - 1) + 0.5, -0.5, len(names) - 0.5, "white", lw=0.6)
+    right.hlines(np.arange(len(names) - 1) + 0.5, -0.5, items.size - 0.5, "white", lw=2)
+    right.set_yticks(range(len(names)), names)
+    right.set_xticks([])
+    right.spines[:].set_visible(False)
+    right.set_xlabel("the 40 crabs most in doubt, by their cluster under auto")
+    save(figure, "choosing_searches")
+
+
 FIGURES = {
     "readme": readme,
     "galaxy": galaxy,
@@ -188,6 +246,9 @@ FIGURES = {
     "ball": ball,
     "traces": traces,
     "numbers": numbers,
+    "choosing_losses": choosing_losses,
+    "choosing_weights": choosing_weights,
+    "choosing_searches": choosing_searches,
 }
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from sphinx.transforms import SphinxTransform
 
 _TAG = re.compile(r"\\tag\{(\w+)\}")
 _SIZED = re.compile(r"\\([bB]ig)(?![lrg\w])")
+_DOTS = re.compile(r"\\dots\b")
 
 
 class Numbers(SphinxTransform):
@@ -37,7 +38,7 @@ class Numbers(SphinxTransform):
 
 
 def _convert(tex: str, *, as_block: bool) -> str:
-    plain = _SIZED.sub(r"\\\1l", _TAG.sub("", tex)).strip()
+    plain = _DOTS.sub(r"\\ldots", _SIZED.sub(r"\\\1l", _TAG.sub("", tex))).strip()
     try:
         return str(tex2mathml(plain, as_block=as_block))
     except MathError as error:

@@ -17,7 +17,19 @@ from typing import TYPE_CHECKING, Any
 from partita._version import __version__
 
 if TYPE_CHECKING:
-    from partita import datasets, errors, estimators, losses, mixture, nmf, plots, search, studies
+    from partita import (
+        datasets,
+        diagnostics,
+        errors,
+        estimators,
+        losses,
+        mixture,
+        nmf,
+        partitions,
+        plots,
+        search,
+        studies,
+    )
     from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
@@ -91,11 +103,13 @@ _WHERE = {
 }
 _ROOMS = (
     "datasets",
+    "diagnostics",
     "errors",
     "estimators",
     "losses",
     "mixture",
     "nmf",
+    "partitions",
     "plots",
     "search",
     "studies",
@@ -127,6 +141,7 @@ __all__ = [
     "credible_ball",
     "datasets",
     "diagnose",
+    "diagnostics",
     "errors",
     "estimate",
     "estimators",
@@ -137,6 +152,7 @@ __all__ = [
     "losses",
     "mixture",
     "nmf",
+    "partitions",
     "plots",
     "posterior_n_clusters",
     "posterior_similarity",

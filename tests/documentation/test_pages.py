@@ -38,7 +38,7 @@ def test_every_page_is_in_the_table_of_contents():
     assert "gallery/index" in index
 
 
-ROOMS = (*pt._ROOMS, "uncertainty", "diagnostics", "partitions")
+ROOMS = (*pt._ROOMS, "uncertainty")
 
 
 def listed(room):

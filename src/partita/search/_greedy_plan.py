@@ -232,11 +232,12 @@ class Plan:
         n_runs, kinds = self.settings.n_runs, self.settings.starts
         if n_runs is not None:
             return [n_runs for _ in kinds]
+        drawn = [isinstance(kind, str) and kind in ("sequential", "random") for kind in kinds]
         work = self._work
         if self._is_bent and work > _SMALL:  # annealing makes up for fewer starts
-            return [2 if kind in ("sequential", "random") else 1 for kind in kinds]
+            return [2 if is_drawn else 1 for is_drawn in drawn]
         many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
-        return [many if kind in ("sequential", "random") else 2 for kind in kinds]
+        return [many if is_drawn else 2 for is_drawn in drawn]
 
     @property
     def _work(self) -> int:
