@@ -16,8 +16,14 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 
 _TAG = re.compile(r"\\tag\{(\w+)\}")
-_SIZED = re.compile(r"\\([bB]ig)(?![lrg\w])")
-_DOTS = re.compile(r"\\dots\b")
+_ACCENTED = r"\\(?:hat|bar|tilde|vec)\s*(?:\\[A-Za-z]+|\{[^{}]*\}|[A-Za-z])"
+# What docutils reads otherwise than TeX does: (what is written, what it is told).
+_HABITS = (
+    (re.compile(r"\\([bB]ig)(?![lrg\w])"), r"\\\1l"),
+    (re.compile(r"\\dots\b"), r"\\ldots"),
+    # an index of an accented letter belongs beside it, not below
+    (re.compile(rf"({_ACCENTED})(?=\s*[_^])"), r"{\1{}}"),
+)
 
 
 class Numbers(SphinxTransform):
@@ -38,9 +44,11 @@ class Numbers(SphinxTransform):
 
 
 def _convert(tex: str, *, as_block: bool) -> str:
-    plain = _DOTS.sub(r"\\ldots", _SIZED.sub(r"\\\1l", _TAG.sub("", tex))).strip()
+    plain = _TAG.sub("", tex)
+    for written, told in _HABITS:
+        plain = written.sub(told, plain)
     try:
-        return str(tex2mathml(plain, as_block=as_block))
+        return str(tex2mathml(plain.strip(), as_block=as_block))
     except MathError as error:
         raise ExtensionError(f"a formula cannot be converted: {error}: {tex}") from error
 
