@@ -22,7 +22,11 @@ FORMATS = ("table", "csv", "json")
 
 def add_draws_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the file of draws and how to read it."""
-    parser.add_argument("draws", help="a file of draws: csv, tsv (gzip too), npy or npz")
+    parser.add_argument(
+        "draws",
+        help="draws in a file or folder: csv, tsv (gzip too), npy, npz, NetCDF, Zarr, Parquet, "
+        "rds, RData, CmdStan's csv, PReMiuM's _z.txt; a pattern in quotes is one chain a file",
+    )
     reading = parser.add_argument_group("reading the draws")
     reading.add_argument(
         "--orient", default="draws", choices=("draws", "items"), help="what a row of the file is"
@@ -43,13 +47,23 @@ def add_draws_arguments(parser: argparse.ArgumentParser) -> None:
     index.add_argument(
         "--no-index", dest="no_index", action="store_true", help="there is no such column"
     )
-    reading.add_argument("--key", help="which array of an npz holds the labels")
+    reading.add_argument(
+        "--key",
+        help="which array or variable holds the labels, such as z, posterior_predictive/z or "
+        "fit$clust; default: the only one that can",
+    )
+    reading.add_argument(
+        "--log-weights",
+        action="store_true",
+        help="the variable holds the log weights (draws, items, clusters) of a marginalised "
+        "mixture instead: labels are sampled from them by --seed, and a similarity is exact",
+    )
     reading.add_argument(
         "--chains",
         type=int,
         metavar="N",
         help="the file holds this many chains of equal length, one after the other; default: the "
-        "chains that an npz names, else one",
+        "chains that the file names, else one",
     )
     reading.add_argument(
         "--stored",
@@ -71,8 +85,11 @@ def read(arguments: argparse.Namespace) -> Draws:
 
 
 def _read(arguments: argparse.Namespace) -> Draws:
-    from partita.draws import read_draws
+    from partita.draws import Draws, read_draws
 
+    if arguments.log_weights:
+        seed = getattr(arguments, "seed", None)
+        return Draws.from_log_weights(arguments.draws, key=arguments.key, rng=seed)
     index: int | str | bool | None = arguments.index
     if arguments.no_index:
         index = False
@@ -106,8 +123,9 @@ def add_similarity_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--similarity",
         action="store_true",
-        help="the file holds a similarity matrix (npy, npz, or csv as `partita similarity` "
-        "writes it) instead of draws",
+        help="the file holds a similarity matrix (npy, npz, rds, RData, NetCDF, Zarr, Parquet, or "
+        "csv as `partita similarity` writes it) instead of draws; with --log-weights, that of "
+        "the mixture",
     )
 
 
@@ -116,7 +134,10 @@ def read_either(arguments: argparse.Namespace) -> Draws | Similarity:
     if not arguments.similarity:
         return read(arguments)
     from partita.cli._matrix import read_similarity
+    from partita.similarity import Similarity
 
+    if arguments.log_weights:
+        return Similarity.from_log_weights(arguments.draws, key=arguments.key)
     return read_similarity(arguments.draws, key=arguments.key)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def read_similarity(path: str, *, key: str | None) -> Similarity:
-    """Return the similarity that a npy, npz or csv file holds."""
+    """Return the similarity that a file holds: npy, npz, a container of variables, or csv."""
     from partita.similarity import Similarity
 
     if path.endswith((".npy", ".npz")):
@@ -21,6 +21,9 @@ def read_similarity(path: str, *, key: str | None) -> Similarity:
             key = "similarity"
         name = key or next(iter(arrays), "similarity")
         return Similarity(validate.lookup("key", name, arrays))
+    matrix = io.read_matrix(path, key)
+    if matrix is not None:
+        return Similarity(matrix)
     import pandas as pd
 
     try:

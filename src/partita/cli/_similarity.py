@@ -21,10 +21,13 @@ def run(arguments: argparse.Namespace) -> None:
     import pandas as pd
 
     from partita import io
-    from partita.similarity import posterior_similarity
+    from partita.similarity import Similarity, posterior_similarity
 
-    draws = _common.read(arguments)
-    similarity = posterior_similarity(draws, dtype=arguments.dtype, n_jobs=arguments.jobs)
+    if arguments.log_weights:
+        similarity = Similarity.from_log_weights(arguments.draws, key=arguments.key)
+    else:
+        draws = _common.read(arguments)
+        similarity = posterior_similarity(draws, dtype=arguments.dtype, n_jobs=arguments.jobs)
     matrix = similarity.to_dense(dtype=arguments.dtype)
     output = arguments.output or ""
     if arguments.format is None and output.endswith(".npy"):

@@ -45,7 +45,7 @@ def main() -> None:
         try:
             if reader is None:
                 module, name = _READERS[request["reader"]]
-                kind = getattr(import_module(module), name)
+                kind = getattr(import_module(module), name)  # its libraries come before the limits
                 limit(request)
                 reader = kind(request["path"])
                 _send(answers, reader.describe(), b"")

@@ -16,7 +16,7 @@ import numpy as np
 from partita import validate
 from partita.errors import InvalidValueError
 from partita.io._blocks import chain_numbers, check_size
-from partita.io._choose import DRAW_DIMS, Axes, Entry, axes_of, choose, named
+from partita.io._choose import DRAW_DIMS, Axes, Entry, axes_of, choose, listing, named
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,6 +131,24 @@ def weights_in(container: Container, key: str | None) -> tuple[NDArray[Any], Axe
             f"item and cluster; got shape {entry.shape}."
         )
     return whole(container, entry).transpose(axes.order), axes, entry
+
+
+def matrix_in(container: Container, key: str | None) -> NDArray[Any]:
+    """Return the matrix of numbers that ``key`` names, or the only square one."""
+    if key is not None:
+        entry = named(container.entries, key, container.where)
+    else:
+        square = [e for e in container.entries if len(e.shape) == 2 and e.shape[0] == e.shape[1]]
+        square = [e for e in square if e.kind in _NUMBERS]
+        if len(square) != 1:
+            raise InvalidValueError(
+                f"`key` must name the matrix of {container.where}; it holds "
+                f"{len(square)} that are square: {listing(container.entries)}."
+            )
+        entry = square[0]
+    if entry.kind not in _NUMBERS:
+        raise InvalidValueError(f"variable {entry.name!r} of {container.where} holds no numbers.")
+    return whole(container, entry)
 
 
 def item_names(container: Container, entry: Entry, axis: int) -> tuple[str, ...] | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
+from scipy.io import netcdf_file
 
 from partita.errors import FileError
 
@@ -34,10 +36,7 @@ class NetcdfReader:
 
 class _Hdf5:
     def __init__(self, path: str) -> None:
-        import h5py
-
         self._path = path
-        self._h5py: Any = h5py
         self._file: Any = h5py.File(path, "r")
 
     def entries(self) -> list[tuple[Any, ...]]:
@@ -46,7 +45,7 @@ class _Hdf5:
         def visit(name: str, node: Any) -> None:
             if len(found) > _MOST_VARIABLES:
                 raise FileError(f"{self._path!r} holds more than {_MOST_VARIABLES} variables.")
-            if not isinstance(node, self._h5py.Dataset) or node.shape is None:
+            if not isinstance(node, h5py.Dataset) or node.shape is None:
                 return
             if not bytes(node.attrs.get("NAME", b"")).startswith(_ONLY_A_DIMENSION):
                 found.append((name, node.shape, *_kind(node), self._dims(name, node)))
@@ -67,7 +66,7 @@ class _Hdf5:
         settings = node.id.get_create_plist()
         if settings.get_external_count() or node.is_virtual:
             raise FileError(f"variable {name!r} of {self._path!r} points to other files.")
-        if self._h5py.check_string_dtype(node.dtype) is not None:
+        if h5py.check_string_dtype(node.dtype) is not None:
             return np.asarray(node.asstr()[box], dtype=np.str_)
         return node[box]
 
@@ -80,8 +79,6 @@ def _kind(node: Any) -> tuple[str, int]:
 
 class _Classic:
     def __init__(self, path: str) -> None:
-        from scipy.io import netcdf_file
-
         self._file: Any = netcdf_file(path, "r", mmap=False)
 
     def entries(self) -> list[tuple[Any, ...]]:

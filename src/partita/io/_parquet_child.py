@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from pyarrow import types
 
 from partita.errors import FileError
 
@@ -15,8 +17,6 @@ class ParquetReader:
     """One open Parquet file."""
 
     def __init__(self, path: str) -> None:
-        import pyarrow.parquet as pq
-
         self._path = path
         self._file: Any = pq.ParquetFile(path, memory_map=False, buffer_size=1 << 16)
 
@@ -58,8 +58,6 @@ class ParquetReader:
 
 def _kind(kind: Any) -> tuple[str, int]:
     """The NumPy kind and bytes of an Arrow type; "other" for what is no number or text."""
-    import pyarrow.types as types
-
     if types.is_dictionary(kind):
         kind = kind.value_type
     if types.is_boolean(kind):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rdata import parser
 
 from partita.errors import FileError
 
@@ -24,8 +25,6 @@ class RdataReader:
     """The vectors of one file, by the R expression that gives them, such as ``fit$clust``."""
 
     def __init__(self, path: str) -> None:
-        from rdata import parser
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             root = parser.parse_file(path, extension=None).object

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.io._container import Container, item_names, weights_in
+from partita.io._container import Container, item_names, matrix_in, weights_in
 from partita.io._formats import CONTAINERS, open_container
 from partita.io._numpy import Archive, read_open_npy
 from partita.io._objects import container_of
@@ -46,6 +46,19 @@ def read_weights(data: Any, key: str | None = None) -> Weights:
     if key is not None:
         raise InvalidValueError(f"`key` must be left out for an array; got {key!r}.")
     return _stacked(_floats("log_weights", data), None, None)
+
+
+def read_matrix(path: Any, key: str | None = None) -> NDArray[Any] | None:
+    """Return the matrix of a NetCDF, Zarr, Parquet or R file; None for other formats."""
+    text = path_text(path)
+    kind: Format = "zarr"
+    if not os.path.isdir(text):
+        with opened(text) as file:
+            kind = format_of(file, text)
+    if kind not in CONTAINERS:
+        return None
+    with reading(text), open_container(kind, text) as (container, _):
+        return matrix_in(container, key)
 
 
 def _from_path(path: str, key: str | None) -> Weights:

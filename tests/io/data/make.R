@@ -1,7 +1,7 @@
 # Made the .rds and .RData files beside it: Rscript make.R (R 4.2.2). The labels are a formula that the tests repeat.
 m <- rep(1:24, times = 9)
 i <- rep(1:9, each = 24)
-cls <- matrix(as.integer((m * i + (i * i) %/% 3 + m %/% 5) %% 4 + 1), 24, 9)            # as mcclust, salso and GreedyEPL take them
+cls <- matrix(as.integer((m * m * i + m * 7 + i * i * 5) %/% 3 %% 4 + 1), 24, 9)            # as mcclust, salso and GreedyEPL take them
 storage.mode(cls) <- "integer"
 saveRDS(cls, "mcclust.rds")
 saveRDS(cls, "mcclust_xz.rds", compress = "xz")

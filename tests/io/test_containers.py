@@ -1,0 +1,179 @@
+"""Which variable holds the labels, what comes along, and what is said when it is unclear."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import partita as pt
+from formats_data import ALPHA, BY_CHAIN, DATA, LABELS, cmdstan, dataset, text, tree
+from partita.errors import FileError, InvalidValueError, MissingDependencyError
+
+
+class TestChoice:
+    def test_a_usual_name_decides(self):
+        draws = pt.as_draws({"z": LABELS, "y_rep": LABELS * 2, "mu": ALPHA})
+        assert draws == pt.as_draws({"z": LABELS, "mu": ALPHA})
+        assert "usually" in draws.assumptions[0]
+
+    def test_several(self):
+        data = {"first": LABELS, "second": LABELS * 2}
+        with pytest.raises(FileError, match=r"several .* pass key= with one of 'first'"):
+            pt.as_draws(data)
+        assert pt.as_draws(data, key="second").n_draws == 24
+
+    def test_no_such_variable(self):
+        with pytest.raises(InvalidValueError, match=r"`key` must name .* got 'w' and it holds 'z'"):
+            pt.as_draws({"z": LABELS}, key="w")
+
+    def test_a_key_for_what_holds_one_array(self):
+        with pytest.raises(InvalidValueError, match="`key` must be left out"):
+            pt.as_draws(LABELS, key="z")
+
+    def test_nothing_whole(self):
+        with pytest.raises(FileError, match=r"holds no variable .*from_log_weights"):
+            pt.as_draws({"p": LABELS + 0.5})
+
+    def test_floats_that_are_whole(self):
+        assert pt.as_draws({"a": LABELS + 0.5, "b": LABELS * 1.0}).n_items == 9
+
+    def test_other_groups(self):
+        data = xr.DataTree.from_dict(
+            {"posterior": dataset().drop_vars("z"), "posterior_predictive": dataset()[["z"]]}
+        )
+        assert pt.as_draws(data).labels.tolist() == pt.Draws(LABELS).labels.tolist()
+        data = xr.DataTree.from_dict({"posterior": dataset(), "prior": dataset()})
+        assert pt.as_draws(data, key="prior/z") == pt.as_draws(data)
+
+    def test_the_wrong_shape(self):
+        with pytest.raises(InvalidValueError, match=r"a label for every draw and item.*\(2, 12\)"):
+            pt.as_draws(tree(), key="alpha")
+
+    def test_whole_scalars_are_no_labels(self):
+        draws = pt.as_draws({"z": BY_CHAIN, "k": np.full((2, 12), 3)})
+        assert draws.n_items == 9
+        assert draws.traces["k"].tolist() == [3] * 24
+
+    def test_an_integer_column_beside_weights_of_items(self):
+        # Draws come first where two axes are shared but the first is too long for chains.
+        data = {"z": np.tile(LABELS, (10, 1)), "w": np.zeros((240, 9, 4))}
+        assert pt.as_draws(data).n_draws == 240
+
+
+class TestBeside:
+    def test_names_traces_and_density(self, tmp_path):
+        data = tree(obs=[f"galaxy {i}" for i in range(9)])
+        path = tmp_path / "a.nc"
+        data.to_netcdf(path, engine="h5netcdf")
+        for draws in (pt.as_draws(data), pt.read_draws(path)):
+            assert draws.item_names[0] == "galaxy 0"
+            assert sorted(draws.traces) == ["alpha", "lp"]
+            assert draws.traces["lp"].tolist() == (-ALPHA).tolist()
+
+    def test_names_that_only_count(self):
+        assert pt.as_draws(tree(obs=np.arange(9))).item_names is None
+
+    def test_there_and_back(self, tmp_path):
+        draws = pt.Draws(
+            BY_CHAIN,
+            weights=np.arange(1, 25),
+            item_names=list("abcdefghi"),
+            traces={"alpha": ALPHA},
+        )
+        assert pt.as_draws(draws.to_arviz()) == draws
+        groups = {"posterior": draws.to_arviz()["posterior"]}
+        posterior = getattr(groups["posterior"], "dataset", groups["posterior"])
+        posterior.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+        assert pt.read_draws(tmp_path / "a.nc") == draws
+
+    def test_chains_of_unequal_length_stay(self):
+        with pytest.raises(InvalidValueError, match="equal length; got 20, 4 draws"):
+            pt.Draws(LABELS, chains=[0] * 20 + [1] * 4).to_arviz()
+
+    def test_chains_that_take_turns(self):
+        draws = pt.Draws(LABELS, chains=[0, 1] * 12)
+        back = pt.as_draws(draws.to_arviz())
+        assert back == draws.take(np.argsort(draws.chains, kind="stable"))
+
+
+class TestOrientation:
+    def test_items_in_rows(self, tmp_path):
+        frame = pd.DataFrame(LABELS.T, columns=[f"d{i}" for i in range(24)])
+        frame.to_parquet(tmp_path / "a.parquet")
+        draws = pt.read_draws(tmp_path / "a.parquet", orient="items")
+        assert draws.labels.tolist() == pt.Draws(LABELS).labels.tolist()
+        assert draws.item_names is None
+
+    def test_named_dimensions_say_it_themselves(self, tmp_path):
+        tree().to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+        with pytest.raises(InvalidValueError, match="`orient` must be left out"):
+            pt.read_draws(tmp_path / "a.nc", orient="items")
+
+
+class TestText:
+    def test_predictions_of_premium_are_left_out(self, tmp_path):
+        rows = "\n".join(" ".join(map(str, [*row, 0, 0])) for row in LABELS)
+        path = text(tmp_path / "out_z.txt", rows)
+        assert pt.read_draws(path).n_items == 11
+        text(tmp_path / "out_log.txt", "Seed: 1\n\nNumber of subjects: 9\n")
+        draws = pt.read_draws(path)
+        assert draws.labels.tolist() == pt.Draws(LABELS).labels.tolist()
+        assert "predictions" in draws.assumptions[-2]
+
+    def test_premium_has_no_header(self, tmp_path):
+        path = text(tmp_path / "out_z.txt", "0 1 2 3 4 5 6 7 8 9 10\n" + "0 " * 10 + "0\n")
+        assert pt.read_draws(path).n_draws == 2
+
+    def test_a_run_that_was_stopped(self, tmp_path):
+        path = text(tmp_path / "a.csv", cmdstan(LABELS, ALPHA).split("# \n")[0].rstrip()[:-40])
+        with pytest.raises(FileError, match="was the run stopped"):
+            pt.read_draws(path)
+
+    def test_only_warm_up(self, tmp_path):
+        top = "# stan_version_major = 2\n# num_warmup = 9\n# save_warmup = 1\n"
+        with pytest.raises(FileError, match="no draws after the warm-up"):
+            pt.read_draws(text(tmp_path / "a.csv", top + "lp__,z.1,z.2\n0,1,1\n"))
+
+    def test_patterns(self, tmp_path):
+        for c in (10, 9):
+            text(tmp_path / f"fit-{c}.csv", cmdstan(LABELS[:c], ALPHA[:c]))
+        draws = pt.read_draws(tmp_path / "fit-*.csv")
+        assert draws.chains.tolist() == [0] * 9 + [1] * 10
+        paths = [tmp_path / "fit-9.csv", tmp_path / "fit-10.csv"]
+        assert pt.read_draws(paths) == draws == pt.as_draws(paths)
+        with pytest.raises(FileError, match="matches no file"):
+            pt.read_draws(tmp_path / "none-*.csv")
+
+
+class TestR:
+    def test_names_within_lists(self):
+        draws = pt.read_draws(DATA / "bnpmix.rds", key="clust")
+        assert draws == pt.read_draws(DATA / "bnpmix.rds")
+        with pytest.raises(InvalidValueError, match="whole numbers"):
+            pt.read_draws(DATA / "bnpmix.rds", key="density")
+
+    def test_missing_labels(self):
+        with pytest.raises(InvalidValueError, match="whole numbers"):
+            pt.read_draws(DATA / "mcclust.RData", key="psm")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "extra"),
+    [("h5py", "a.nc", "netcdf"), ("pyarrow", "a.parquet", "parquet"), ("rdata", "a.rds", "rdata")],
+)
+def test_what_is_not_installed_is_said(tmp_path, monkeypatch, module, name, extra):
+    from partita.io import _sandbox
+
+    monkeypatch.setattr(_sandbox, "find_spec", lambda asked: None if asked == module else asked)
+    begin = {"netcdf": b"\x89HDF\r\n\x1a\n", "parquet": b"PAR1", "rdata": b"RDX3\n"}[extra]
+    (tmp_path / name).write_bytes(begin)
+    with pytest.raises(MissingDependencyError, match=rf"pip install 'partita\[{extra}\]'"):
+        pt.read_draws(tmp_path / name)
+
+
+def test_codecs_that_are_not_installed_are_said(monkeypatch):
+    from partita.io import _zarr_codecs
+
+    monkeypatch.setattr(_zarr_codecs, "find_spec", lambda asked: None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'partita\[zarr\]'"):
+        _zarr_codecs.decoder("zstd", "it")

@@ -1,0 +1,184 @@
+"""Damaged and hostile files: an answer or an error of ours, soon and in little memory.
+
+``make fuzz`` goes on where this stops.
+"""
+
+import gzip
+import io
+import os
+import pickle
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import partita as pt
+from formats_data import ALPHA, DATA, LABELS, cmdstan, tree
+from partita.errors import FileError, OutOfMemoryError, PartitaError
+from partita.io import _sandbox, read_table
+
+
+def sound(kind):
+    """One sound file of a format."""
+    buffer = io.BytesIO()
+    if kind == "npz":
+        np.savez(buffer, labels=LABELS)
+    elif kind == "cmdstan":
+        buffer.write(cmdstan(LABELS, ALPHA).encode())
+    elif kind == "parquet":
+        pd.DataFrame(LABELS, columns=list("abcdefghi")).to_parquet(buffer)
+    elif kind == "rds":
+        buffer.write(gzip.decompress((DATA / "bnpmix.rds").read_bytes()))
+    elif kind == "nc3":
+        return bytes(xr.Dataset({"z": (("draw", "i"), LABELS.astype("i4"))}).to_netcdf())
+    return buffer.getvalue()
+
+
+damage = st.lists(
+    st.tuples(st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=8)), max_size=4
+)
+
+
+def damaged(content, changes, kept):
+    content = bytearray(content)
+    for place, new in changes:
+        at = int(place * len(content))
+        content[at : at + len(new)] = new
+    return bytes(content[: int(kept * len(content))])
+
+
+def attempt(path, content):
+    path.write_bytes(content)
+    said = ""
+    try:
+        assert read_table(path).labels.ndim == 2
+    except PartitaError as error:
+        said = str(error)
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("kind", ["npz", "cmdstan"])
+@given(changes=damage, kept=st.sampled_from([1.0, 1.0, 0.9, 0.5]))
+@settings(max_examples=20)
+def test_damaged_here(tmp_path, kind, changes, kept):
+    attempt(tmp_path / "a", damaged(sound(kind), changes, kept))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "rds", "nc3", "nc"])
+@given(changes=damage, kept=st.sampled_from([1.0, 1.0, 0.9]))
+@settings(max_examples=2)
+def test_damaged_in_the_sandbox(tmp_path_factory, kind, changes, kept):
+    folder = tmp_path_factory.mktemp("damaged")
+    if kind == "nc":
+        tree().to_netcdf(folder / "a.nc", engine="h5netcdf")
+        content = (folder / "a.nc").read_bytes()
+    else:
+        content = sound(kind)
+    attempt(folder / "b", damaged(content, changes, kept))
+
+
+class TestSandbox:
+    """What a reader does, its parent survives."""
+
+    @pytest.fixture(autouse=True)
+    def fake(self, monkeypatch, tmp_path):
+        """A reader whose behaviour a test writes, in place of the one for R's files."""
+
+        def fake(body):
+            reader = f"class Reader:\n    def __init__(self, path):\n        {body}\n"
+            (tmp_path / "wicked.py").write_text(reader)
+            code = "import sys; sys.path[:] = {path!r}\nfrom partita.io import _child\n"
+            code += f"sys.path.append({str(tmp_path)!r})\n"
+            code += "_child._READERS['rdata'] = ('wicked', 'Reader')\n_child.main()\n"
+            monkeypatch.setattr(_sandbox, "_START", code)
+            (tmp_path / "a.rds").write_bytes(b"RDX3\n")
+            return tmp_path / "a.rds"
+
+        return fake
+
+    def test_an_endless_loop(self, fake, monkeypatch):
+        monkeypatch.setattr(_sandbox, "_BASE_SECONDS", 1)
+        path = fake("while True: pass")
+        before = time.process_time()
+        with pytest.raises(FileError, match="took too long"):
+            read_table(path)
+        assert time.process_time() - before < 5
+
+    def test_all_the_memory(self, fake):
+        with pytest.raises(OutOfMemoryError, match="may use"):
+            read_table(fake("self.much = bytearray(1 << 40)"))
+
+    def test_a_crash(self, fake):
+        with pytest.raises(FileError, match=r"its reader broke \(status -11\)"):
+            read_table(fake("import os; os.kill(os.getpid(), 11)"))
+
+    def test_files_cannot_be_written(self, fake, tmp_path):
+        with pytest.raises(FileError, match="corrupt"):
+            read_table(fake(f"f = open({str(tmp_path / 'new')!r}, 'w'); f.write('x'); f.flush()"))
+        assert not (tmp_path / "new").exists() or not (tmp_path / "new").read_text()
+
+    def test_what_it_prints_does_no_harm(self, fake):
+        with pytest.raises(FileError, match="corrupt: that is all"):
+            read_table(fake("print('x' * 1000, flush=True); raise ValueError('that is all')"))
+
+    def test_answers_that_lie(self, fake):
+        for answer in (
+            "{'entries': 3}",
+            "{'entries': [('a', [-1, 4], 'i', 8, None, '')]}",
+            "{'entries': [('a', [2**60, 4], 'i', 8, None, '')]}",
+            "[]",
+        ):
+            with pytest.raises(FileError):
+                read_table(fake(f"self.describe = lambda: {answer}"))
+
+
+class Boom:
+    def __reduce__(self):
+        return os.mkdir, ("unpickled",)
+
+
+def test_pickles_are_not_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    content = pickle.dumps(Boom())
+    for name in ("a.csv", "a.npy", "a.npz", "a.rds", "a.nc", "a.parquet", "a.pkl", "a_z.txt"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(PartitaError):
+            pt.read_draws(tmp_path / name)
+    np.save(tmp_path / "o.npy", np.array([[Boom()]]), allow_pickle=True)
+    np.savez(tmp_path / "o.npz", labels=np.array([[Boom()]]))
+    for name in ("o.npy", "o.npz"):
+        with pytest.raises(FileError, match="Python objects"):
+            pt.read_draws(tmp_path / name)
+    assert not (tmp_path / "unpickled").exists()
+
+
+def test_a_bomb_of_zeros_in_r(tmp_path, monkeypatch):
+    # R's header, a vector of 2**27 doubles, and 512 MiB of zeros in half a megabyte.
+    monkeypatch.setattr(_sandbox, "_BASE_MEMORY", 1 << 27)
+    head = b"X\n\0\0\0\2\0\4\2\2\0\2\3\0\0\0\0\x0e\x08\0\0\0"
+    (tmp_path / "a.rds").write_bytes(gzip.compress(head) + gzip.compress(bytes(1 << 24)) * 32)
+    with pytest.raises(OutOfMemoryError, match="may use"):
+        read_table(tmp_path / "a.rds")
+
+
+def test_fill_values_that_claim_gigabytes(tmp_path):
+    import h5py
+
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("z", (2**20, 2**12), "u1", chunks=(2**12, 2**12))
+    with pytest.raises((FileError, OutOfMemoryError), match="claims"):
+        read_table(tmp_path / "a.nc")
+
+
+def test_links_out_of_a_netcdf_file_are_not_followed(tmp_path):
+    import h5py
+
+    np.arange(24, dtype="i4").tofile(tmp_path / "secret")
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        file.create_dataset("z", (4, 6), "i4", external=[(str(tmp_path / "secret"), 0, 96)])
+    with pytest.raises(FileError, match="points to other files"):
+        read_table(tmp_path / "a.nc")
