@@ -74,7 +74,8 @@ def on_workers(arguments: argparse.Namespace) -> Draws | None:
 def _opener(arguments: argparse.Namespace) -> Callable[..., Any] | None:
     """What opens the file of draws for reading in blocks; None if it must be read whole."""
     path = getattr(arguments, "draws", None)
-    if path is None or getattr(arguments, "similarity", False):
+    other = ("similarity", "log_weights")
+    if path is None or any(getattr(arguments, name, False) for name in other):
         return None
     from partita import io
 
