@@ -36,6 +36,7 @@ def fitted():
 
 
 def main():
+    """Fit, estimate, report."""
     mcmc = fitted()
     draws = pt.as_draws(mcmc)  # `z` is found
     best = pt.estimate(draws, loss="vi", rng=0)

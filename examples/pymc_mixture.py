@@ -27,6 +27,7 @@ def fitted():
 
 
 def main():
+    """Fit, estimate, report."""
     data = fitted()
     draws = pt.Draws.from_log_weights(data, key="log_weights", rng=0)
     best = pt.estimate(draws, loss="vi", rng=0)
