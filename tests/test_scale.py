@@ -132,6 +132,39 @@ def test_factors_in_pieces_are_as_good_as_those_of_the_matrix(both, labels, mode
     np.testing.assert_array_equal(streamed.labels("balance"), full.labels)
 
 
+def test_factorize_of_many_items_goes_through_the_draws(labels, small, monkeypatch):
+    from partita.nmf import _whole
+
+    monkeypatch.setattr(_whole, "LARGE", 100)
+    draws = pt.Draws(labels)
+    fit = pt.factorize(pt.Similarity.from_draws(draws), model="ls", rank=5, n_init=2, rng=0)
+    rest = pt.posterior_similarity(draws).to_dense() - fit.W @ fit.H
+    assert fit.objective == pytest.approx(0.5 * (rest**2).sum(), rel=1e-6)
+    assert fit.restart_labels.shape == (1, 200)
+
+
+def test_the_shell_reads_a_store_and_says_so(labels, tmp_path, capsys):
+    from partita.cli import main
+
+    np.save(tmp_path / "a.npy", labels.astype(np.uint8))
+    assert main(["estimate", str(tmp_path / "a.npy"), "--stored", "--seed", "0"]) == 0
+    assert "in blocks of 200 items; similarity never formed" in capsys.readouterr().out
+
+
+def test_a_store_that_breaks_off_is_an_error_and_no_answer(labels, small):
+    class Broken(Held):
+        def read(self, draws, items):
+            if items.start >= 96 and self.array.max() == 9:
+                raise pt.errors.FileError("'a.zarr' is truncated or corrupt: chunk 0.3.")
+            return super().read(draws, items)
+
+    store = Broken(np.array(labels))
+    draws = pt.Draws(store)
+    store.array[0, 0] = 9  # from now on
+    with pytest.raises(pt.errors.FileError, match=r"corrupt: chunk 0\.3"):
+        pt.estimate(draws, rng=0, n_jobs=2)
+
+
 @pytest.mark.parametrize("model", ["kl", "ns"])
 def test_divergences_on_landmarks_choose_nearly_as_well(both, labels, model, monkeypatch):
     from partita.nmf import _streamed

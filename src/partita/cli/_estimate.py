@@ -84,6 +84,7 @@ def text(best: Estimate, form: str) -> str:
                 "loss": best.loss_name,
                 "search": best.search_name,
                 "seed": best.seed,
+                **({"evidence": best.info["evidence"]} if "evidence" in best.info else {}),
                 "sizes": best.sizes.tolist(),
                 "items": _common.records(frame),
             }
@@ -92,6 +93,8 @@ def text(best: Estimate, form: str) -> str:
     head = (
         f"{validate.count_text(best.n_clusters, 'cluster')}, sizes {sizes}\n"
         f"expected {best.loss_name} {best.expected_loss:.6f}, found by {best.search_name}, "
-        f"seed {best.seed}\n\n"
+        f"seed {best.seed}\n"
     )
-    return head + str(frame.to_string())
+    if "evidence" in best.info:
+        head += f"{best.info['evidence']}\n"
+    return f"{head}\n{frame.to_string()}"

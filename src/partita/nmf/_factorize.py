@@ -273,7 +273,8 @@ def factorize(
     similarity : Similarity or array of shape (n, n)
         A bare array is a similarity matrix here, of NumPy, PyTorch, CuPy or another library of the
         array API; the factors come back as arrays of that library. The least-squares models also
-        work on an implicit similarity without ever forming it.
+        work on an implicit similarity without ever forming it; beyond 5,000 items the restarts are
+        then fitted to 1,500 landmarks and only the best of them to all the items.
     model : {"ls", "kl", "ns", "offset", "symmetric"}
         What π̂ is approximated by, and in what sense.
     rank : int
@@ -324,11 +325,16 @@ def factorize(
     >>> bool(fit.objective < 1e-6)
     True
     """
-    from partita.nmf import NAMES
+    from partita.nmf import NAMES, _whole
 
     chosen = validate.lookup("model", model, NAMES)
     validate.choice("solver", solver, SOLVERS)
     validate.choice("normalize", normalize, _readings.READINGS)
+    if _whole.is_streamed(similarity, model, solver, init, device):
+        return _whole.factorize_streamed(
+            similarity, model=model, rank=rank, n_init=n_init, normalize=normalize, rng=rng,
+            n_jobs=n_jobs,
+        )  # fmt: skip
     dense_only = chosen.dense_only or solver == "mu"
     target = as_target(similarity, dense_only=dense_only, device=device, dtype=dtype)
     rank = validate.integer("rank", rank, least=1, most=target.n_items)

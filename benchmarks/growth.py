@@ -1,0 +1,227 @@
+"""Time and memory against items, draws and clusters; the million; implicit against dense.
+
+    python benchmarks/growth.py million [--sizes equal|power] [--search nmf-ls|auto|...] [--stored]
+    python benchmarks/growth.py curve items|draws|clusters [--search ...] [--json FILE]
+    python benchmarks/growth.py agree [--items 20000] [--model ls]
+
+Every measurement is a process of its own, so that its peak memory is its own; seconds are of the
+processor, user and system, all threads together, since those do not depend on what else the machine
+is doing, and wall time beside them. The draws are simulated: a planted partition, one label in ten
+replaced at random in every draw.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+def planted(n_items: int, n_clusters: int, sizes: str, seed: int = 0) -> np.ndarray:
+    """Return the planted partition: clusters of equal size, or of sizes 1, 1/2, 1/3, ..."""
+    share = np.ones(n_clusters) if sizes == "equal" else 1.0 / np.arange(1, n_clusters + 1)
+    dtype = np.min_scalar_type(n_clusters)
+    random = np.random.default_rng(seed)
+    return random.choice(n_clusters, n_items, p=share / share.sum()).astype(dtype)
+
+
+def simulate(path: Path, n_items: int, n_draws: int, n_clusters: int, sizes: str) -> None:
+    """Write draws a row at a time: some three seconds for a thousand draws of a million items."""
+    truth = planted(n_items, n_clusters, sizes)
+    random = np.random.default_rng(1)
+    out = np.lib.format.open_memmap(path, "w+", truth.dtype, (n_draws, n_items))
+    for row in out:
+        row[:] = truth
+        count = random.binomial(n_items, 0.1)
+        places = random.integers(0, n_items, count)
+        row[places] = random.integers(0, n_clusters, count, dtype=truth.dtype)
+    out.flush()
+
+
+def searched(name: str) -> object:
+    """Return a search by its name; ``nmf-ls+`` is polished."""
+    from partita.search import NMF
+
+    if name.endswith("+"):
+        return NMF(name[4:-1], polish=True)
+    return name
+
+
+def one(arguments: argparse.Namespace) -> dict[str, object]:
+    """Measure one estimate in this process."""
+    import partita as pt
+
+    began = time.perf_counter()
+    draws = pt.read_draws(arguments.path, stored=True if arguments.stored else None)
+    read = time.process_time()
+    best = pt.estimate(
+        draws, loss=arguments.loss, search=searched(arguments.search), rng=0,
+        n_jobs=arguments.jobs,
+    )  # fmt: skip
+    cpu = time.process_time()
+    truth = planted(draws.n_items, arguments.clusters, arguments.sizes)
+    return {
+        "items": draws.n_items,
+        "draws": draws.n_draws,
+        "clusters": arguments.clusters,
+        "search": arguments.search,
+        "loss": arguments.loss,
+        "cpu_s": round(cpu, 1),
+        "cpu_read_s": round(read, 1),
+        "wall_s": round(time.perf_counter() - began, 1),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "found": best.n_clusters,
+        "expected_loss": best.expected_loss,
+        "ari": pt.adjusted_rand_index(best.labels, truth),
+        "info": {k: v for k, v in best.info.items() if isinstance(v, str | int | float)},
+    }
+
+
+def measured(folder: str, n_items: int, n_draws: int, n_clusters: int, **words: object) -> dict:
+    """Simulate, and measure in a process of its own."""
+    path = Path(folder) / f"{n_items}-{n_draws}-{n_clusters}-{words['sizes']}.npy"
+    if not path.exists():
+        simulate(path, n_items, n_draws, n_clusters, str(words["sizes"]))
+    call = [sys.executable, __file__, "one", str(path), "--clusters", str(n_clusters)]
+    for name, value in words.items():
+        if isinstance(value, bool):
+            call += [f"--{name}"] * value
+        else:
+            call += [f"--{name}", str(value)]
+    done = subprocess.run(call, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    print(json.dumps(found), flush=True)
+    return found
+
+
+def exponent(xs: list[float], ys: list[float]) -> float:
+    """Return the slope of log y on log x over the upper half of the sizes."""
+    half = len(xs) // 2
+    return float(np.polyfit(np.log(xs[half:]), np.log(np.maximum(ys[half:], 1e-3)), 1)[0])
+
+
+CURVES = {
+    "items": [(n, 200, 10) for n in (1_000, 4_000, 16_000, 64_000, 125_000, 250_000, 500_000)],
+    "draws": [(100_000, m, 10) for m in (125, 250, 500, 1_000, 2_000)],
+    "clusters": [(100_000, 500, k) for k in (5, 10, 20, 40, 80)],
+}
+
+
+def curve(arguments: argparse.Namespace) -> None:
+    """Measure along one axis, and fit exponents of time and memory."""
+    sizes = list(CURVES[arguments.axis])
+    if arguments.axis == "items" and arguments.most >= 1_000_000:
+        sizes.append((1_000_000, 200, 10))
+    rows = []
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        for n_items, n_draws, n_clusters in sizes:
+            if n_items > arguments.most:
+                continue
+            rows.append(measured(folder, n_items, n_draws, n_clusters, **words(arguments)))
+            for file in Path(folder).iterdir():
+                file.unlink()
+    xs = [float(row[arguments.axis]) for row in rows]
+    print(f"{'x':>12} {'cpu s':>8} {'MiB':>8} {'ARI':>8}")
+    for x, row in zip(xs, rows, strict=True):
+        print(f"{x:12,.0f} {row['cpu_s']:8.1f} {row['peak_mib']:8,} {row['ari']:8.5f}")
+    for what in ("cpu_s", "peak_mib"):
+        print(f"exponent of {what}: {exponent(xs, [float(row[what]) for row in rows]):.2f}")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(rows, indent=1))
+
+
+def words(arguments: argparse.Namespace) -> dict[str, object]:
+    """The options that every measurement gets."""
+    names = ("search", "loss", "sizes", "jobs", "stored")
+    return {name: getattr(arguments, name) for name in names}
+
+
+def million(arguments: argparse.Namespace) -> None:
+    """Measure a million items and a thousand draws: 1 GB of labels."""
+    n_clusters = 10 if arguments.sizes == "equal" else 50
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        shape = (arguments.items, arguments.draws, n_clusters)
+        measured(folder, *shape, **words(arguments))
+
+
+def agree(arguments: argparse.Namespace) -> None:
+    """Compare what is fitted implicitly with what is fitted to the matrix."""
+    import partita as pt
+    from partita.nmf import Streamed
+
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        path = Path(folder) / "draws.npy"
+        simulate(path, arguments.items, arguments.draws, 10, arguments.sizes)
+        draws = pt.read_draws(path)
+    dense = pt.posterior_similarity(draws)
+    for fit in Streamed(draws.unique(), arguments.model, arguments.ranks, 3, 0, 2).fits():
+        began = time.process_time()
+        full = pt.factorize(
+            dense, model=arguments.model, rank=fit.rank, n_init=arguments.restarts, rng=0, n_jobs=2
+        )
+        seconds = time.process_time() - began
+        partitions = np.stack([fit.labels("balance"), full.labels])
+        few, all_of = pt.expected_loss(partitions, draws, loss="vi", n_jobs=2)
+        row = {
+            "model": fit.model,
+            "rank": fit.rank,
+            "objective": fit.objective,
+            "objective_dense": full.objective,
+            "items_that_differ": int((partitions[0] != partitions[1]).sum()),
+            "expected_vi": few,
+            "expected_vi_dense": all_of,
+            "cpu_dense_s": round(seconds, 1),
+        }
+        print(json.dumps(row), flush=True)
+
+
+def parsed() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("one", "million", "curve", "agree"):
+        command = commands.add_parser(name)
+        command.add_argument("--search", default="nmf-ls+")
+        command.add_argument("--loss", default="vi")
+        command.add_argument("--sizes", default="equal", choices=("equal", "power"))
+        command.add_argument("--jobs", type=int, default=2)
+        command.add_argument("--stored", action="store_true")
+        command.add_argument("--folder", default=None, help="where simulated draws go")
+        if name == "one":
+            command.add_argument("path")
+            command.add_argument("--clusters", type=int)
+        if name in ("million", "agree"):
+            few = name == "agree"
+            command.add_argument("--items", type=int, default=20_000 if few else 1_000_000)
+            command.add_argument("--draws", type=int, default=200 if few else 1_000)
+        if name == "agree":
+            command.add_argument("--model", default="ls")
+            command.add_argument("--ranks", type=int, nargs="+", default=[10])
+            command.add_argument("--restarts", type=int, default=3)
+        if name == "curve":
+            command.add_argument("axis", choices=sorted(CURVES))
+            command.add_argument("--most", type=int, default=1_000_000)
+            command.add_argument("--json")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Run what was asked for."""
+    arguments = parsed()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if arguments.command == "one":
+        print(json.dumps(one(arguments)))
+        return
+    {"million": million, "curve": curve, "agree": agree}[arguments.command](arguments)
+
+
+if __name__ == "__main__":
+    main()
