@@ -23,6 +23,7 @@ demo: .venv/.demo  ## the main job, end to end, on data that come with the packa
 	$(BIN)/python examples/demo.py
 
 test: .venv/.develop  ## the default tests
+	$(BIN)/python tests/warm_up.py
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 15
 
 test-slow: .venv/.develop  ## what takes longer

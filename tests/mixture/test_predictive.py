@@ -165,3 +165,26 @@ def test_refusals():
     with pytest.raises(InvalidValueError, match="`X` must have a row for each"):
         predictive_density(DRAWS, X[:5], [0.0])
     assert predictive_density(DRAWS.labels, X, [0.0], partition="mfm", rng=0).shape == (1,)
+
+
+def test_progress_counts_every_draw_used(monkeypatch):
+    from partita.mixture import predictive
+
+    counted = []
+
+    class Bar:
+        def __init__(self, total, label):
+            counted.append((total, label))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            counted.append("closed")
+
+        def advance(self):
+            counted.append(1)
+
+    monkeypatch.setattr(predictive, "progress", Bar)
+    join_probabilities(DRAWS, X, [0.0], np.arange(50) >= 30, max_draws=40, rng=0)
+    assert counted == [(40, "predicting"), *[1] * 40, "closed"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from partita import kernels, validate
+from partita.distributed import progress
 from partita.draws import Draws, as_draws
 from partita.errors import InvalidValueError
 from partita.mixture import assembly, partition_priors, priors, record
@@ -251,20 +252,22 @@ def _rows(
     columns = np.ascontiguousarray(new.T)
     rows = np.empty((int(draws.n_clusters.max()) + 1, n_points + 1))
     nothing = np.zeros(n_points)
-    for drawn in _each(model, draws, which, rng):
-        kernels.mixture_predict.log_joint_rows(
-            model,
-            columns,
-            alone,
-            drawn.concentration,
-            drawn.n_clusters,
-            drawn.count,
-            drawn.mean,
-            drawn.root,
-            nothing,
-            rows,
-        )
-        yield drawn, rows
+    with progress(which.size, "predicting") as bar:
+        for drawn in _each(model, draws, which, rng):
+            kernels.mixture_predict.log_joint_rows(
+                model,
+                columns,
+                alone,
+                drawn.concentration,
+                drawn.n_clusters,
+                drawn.count,
+                drawn.mean,
+                drawn.root,
+                nothing,
+                rows,
+            )
+            yield drawn, rows
+            bar.advance()
 
 
 def _covariances(root: Any) -> Any:
