@@ -13,6 +13,7 @@ from partita.studies import Simulation, paper_table
 from partita.studies._clock import Clock
 from partita.studies.ledger import Ledger
 from partita.studies.simulation import COLUMNS
+from partita.studies.simulation_reasons import disagreements
 from partita.studies.simulation_report import beside_paper, chosen_clusters, scores_frame
 
 SMALL = Simulation(
@@ -140,3 +141,35 @@ def test_a_line_says_how_long_it_will_take(capsys):
         clock.advance("TTT 3")
     assert "partita: 21 of 100 replicates; 0 minutes gone" in capsys.readouterr().err
     assert "10 minutes gone, about 790 left" in clock.line(600.0)
+
+
+def test_each_cell_that_disagrees_has_the_reason_that_its_numbers_give():
+    at = {name: i for i, name in enumerate(COLUMNS)}
+    rng = np.random.default_rng(1)
+
+    def row(panel):
+        values = np.zeros(len(COLUMNS))
+        for cell in paper_table("simulation").itertuples():
+            if cell.configuration == panel:
+                for name in (name for name in at if name.split(":")[1] == cell.measure):
+                    if name.split(":")[0].split("/")[0] == cell.method:
+                        values[at[name]] = cell.mean
+        values[[at["oracle:Rand"], at["oracle:AR"], at["oracle:VI"]]] = (0.99, 0.98, 0.05)
+        return values
+
+    rows = {}
+    for r in range(6):
+        for panel in ("TTT", "TFT", "FTF"):
+            rows[panel, r] = row(panel) + 1e-4 * rng.standard_normal(len(COLUMNS))
+        rows["TTT", r][at["minvi:AR"]] += 0.06  # where the paper's chains missed clusters
+        rows["TFT", r][at["nmf-offset/vi:AR"]] += 0.2  # far behind MaxPear in the paper
+        rows["FTF", r][at["oracle:AR"]] = 0.59  # the paper has 0.662
+        rows["FTF", r][at["maxpear:AR"]] -= 0.1
+    table = beside_paper(scores_frame(COLUMNS, rows))
+    shown = ["minvi", "maxpear", "nmf-offset/vi"]
+    found = disagreements(table, shown).reason.to_dict()
+    assert found == {
+        ("TTT", "minvi", "AR"): "chains",
+        ("TFT", "nmf-offset/vi", "AR"): "nmf",
+        ("FTF", "maxpear", "AR"): "ceiling",
+    }

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.studies import _figures, claims, configurations, methods, simulation_contrasts
+from partita.studies import (
+    _figures,
+    claims,
+    configurations,
+    methods,
+    simulation_contrasts,
+    simulation_reasons,
+)
 from partita.studies._common import Findings, Frame, markdown, paper_table
 
 if TYPE_CHECKING:
@@ -79,9 +86,11 @@ def summarise(
     fits = fit_of_choosers(table)
     clusters = chosen_clusters(scores)
     chooser = str(fits["all"].idxmin())
+    far = simulation_reasons.disagreements(table, _shown(chooser))
     words = [
         _opening(study),
         _verdict(table, chooser),
+        simulation_reasons.page(table, far, study.names),
         "## Which loss chose the rank?\n\nThe paper does not say. Root mean square of the "
         "differences from its table, in combined standard errors, over the four NMF models:\n\n"
         + markdown(fits, digits=1)
@@ -96,7 +105,7 @@ def summarise(
     return Findings(
         "simulation",
         "\n\n".join(word for word in words if word),
-        {"cells": table, "clusters": clusters}
+        {"cells": table, "clusters": clusters, "disagreements": far}
         | {f"beside-{name}": frame for name, frame in contrasts.items()},
         {"clusters": lambda: _clusters_figure(clusters, study.names, chooser)},
         command=_command(study),
@@ -180,7 +189,7 @@ def _clusters_figure(clusters: Frame, names: tuple[str, ...], chooser: str) -> A
     panels = {
         f"{PANELS[name]}-{name}": clusters.loc[name]
         .reindex(shown)
-        .rename(index=lambda method: method.split("/")[0])
+        .rename(index=lambda method: method.split("/")[0], columns={8: "8+"})
         for name in names
     }
     return _figures.shares(panels, title="K")
