@@ -1,0 +1,52 @@
+"""The shell writes to the paths that it was given and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from partita.datasets import load_galaxies, simulate_draws
+
+COMMANDS = {
+    "info": ["info", "draws.npz", "-o", "out/info.json"],
+    "estimate": ["estimate", "draws.npz", "--search", "average", "-o", "out/estimate.csv"],
+    "similarity": ["similarity", "draws.npz", "-o", "out/psm.npy"],
+    "plot": ["plot", "similarity", "draws.npz", "-o", "out/figure.svg"],
+    "report": ["report", "draws.npz", "-o", "out/report.html"],
+    "sample": ["sample", "data.csv", "--draws", "5", "--burn", "5", "-o", "out/draws.npz"],
+}
+
+
+def everything(folder):
+    return {
+        os.path.join(place, name): os.stat(os.path.join(place, name)).st_mtime_ns
+        for place, _, names in os.walk(folder)
+        for name in names
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_is_written_beside_the_output(tmp_path, command):
+    home, work = tmp_path / "home", tmp_path / "work"
+    (work / "out").mkdir(parents=True)
+    home.mkdir()
+    simulate_draws(8, 20, n_clusters=2, rng=0).save(work / "draws.npz")
+    np.savetxt(work / "data.csv", load_galaxies().data[:20] / 1000, delimiter=",")
+    places = {"HOME": str(home), "TMPDIR": str(home), "MPLCONFIGDIR": str(tmp_path / "mpl")}
+    before = everything(home) | everything(work)
+    done = subprocess.run(
+        [sys.executable, "-m", "partita", *COMMANDS[command]],
+        cwd=work,
+        env=os.environ | places,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    after = everything(home) | everything(work)
+    new = {path for path in after if before.get(path) != after[path]}
+    assert new == {os.path.join(work, COMMANDS[command][-1])}
