@@ -68,6 +68,12 @@ def test_the_api_lists_every_name_of_a_room(room):
     assert listed(f"partita.{room}") == wanted
 
 
+@pytest.mark.parametrize("names", [pt.losses.NAMES, pt.search.NAMES, pt.search.METHODS])
+def test_the_readme_has_every_name(names):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
 @pytest.mark.parametrize("command", cli.COMMANDS)
 def test_the_page_of_the_shell_has_every_command(command):
     path = DOCS / "shell.md"
