@@ -159,6 +159,15 @@ def add_running_arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
 
 
+def add_device_argument(parser: argparse._ActionsContainer, meaning: str) -> None:
+    """Add where arrays live."""
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help=f"{meaning}: cuda, cuda:1, torch:cuda, cupy:cuda or torch:cpu; default the CPU",
+    )
+
+
 def add_time_limit_argument(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Add the seconds after which a search or a proof ends."""
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help=meaning)

@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clusters", type=int, metavar="K", help="weigh the loss (vi, binder) to give K clusters"
     )
     _common.add_time_limit_argument(parser, "for each search; the best so far is given")
+    _common.add_device_argument(parser, "where the NMF searches factorise")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file too")
     _common.add_running_arguments(parser)
     _cluster.add_scheduler_argument(
@@ -65,6 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
             n_clusters=arguments.clusters,
             rng=arguments.seed,
             n_jobs=n_threads or arguments.jobs,
+            device=arguments.device,
         )
     if arguments.save:
         best.save(arguments.save)

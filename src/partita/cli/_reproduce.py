@@ -13,7 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from partita.cli import _cluster
+from partita.cli import _cluster, _common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     only.add_argument("--prior", choices=("independent", "paper"), help="default independent")
     only.add_argument("--solver", choices=nmf.SOLVERS, help="of NMF; default fast")
+    _common.add_device_argument(only, "where NMF factorises")
     only.add_argument("--moves", choices=tuple(simulation.MOVES), help="of the sampler")
     only.add_argument("--start", choices=simulation.STARTS, help="of its chain; default kmeans")
 
@@ -76,7 +77,8 @@ def _plan(name: str, arguments: argparse.Namespace) -> Any:
     from partita.studies import simulation
 
     study = validate.lookup("name", name, studies.NAMES)
-    keys = ["seed", "replicates"] + (list(simulation.KEYS) if study is studies.Simulation else [])
+    only = ["device", *simulation.KEYS] if study is studies.Simulation else []
+    keys = ["seed", "replicates", *only]
     has = {field.name for field in fields(study)}
     words = {key: getattr(arguments, key) for key in keys if key in has}
     words = {key: value for key, value in words.items() if value is not None}

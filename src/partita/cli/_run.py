@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--search", action="append", metavar="NAME", help=f"default auto; {', '.join(search.NAMES)}"
     )
+    _common.add_device_argument(parser, "where the NMF searches factorise")
     what.add_argument("--save-draws", metavar="FILE.npz", help="keep the draws in a file")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file")
     what.add_argument("--report", metavar="FILE.html", help="write a report about it too")
@@ -55,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
             search=arguments.search or "auto",
             rng=arguments.seed,
             n_jobs=arguments.jobs,
+            device=arguments.device,
         )
     if arguments.save:
         best.save(arguments.save)

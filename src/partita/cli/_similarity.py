@@ -11,6 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita similarity``."""
     _common.add_draws_arguments(parser)
     parser.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
+    _common.add_device_argument(parser, "where to count")
     parser.add_argument("--dtype", default="float64", choices=("float64", "float32"))
     _common.add_output_arguments(parser)
     parser.epilog = "An --output that ends in .npy or .npz is written in that format."
@@ -25,9 +26,15 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.log_weights:
         similarity = Similarity.from_log_weights(arguments.draws, key=arguments.key)
+        if arguments.device is not None:
+            similarity = similarity.to_device(arguments.device, dtype=arguments.dtype)
     else:
-        draws = _common.read(arguments)
-        similarity = posterior_similarity(draws, dtype=arguments.dtype, n_jobs=arguments.jobs)
+        similarity = posterior_similarity(
+            _common.read(arguments),
+            dtype=arguments.dtype,
+            n_jobs=arguments.jobs,
+            device=arguments.device,
+        )
     matrix = similarity.to_dense(dtype=arguments.dtype)
     output = arguments.output or ""
     if arguments.format is None and output.endswith(".npy"):

@@ -40,6 +40,7 @@ def estimate(
     rng: Seed = None,
     n_jobs: int | None = 1,
     n_clusters: int | None = None,
+    device: str | None = None,
 ) -> Estimate:
     """Return the partition of least expected loss among those that a search supplies (eq. 8).
 
@@ -63,6 +64,9 @@ def estimate(
     n_clusters : int, optional
         Choose the weight a of ``VI(a)`` or ``Binder(a)`` so that the estimate has this many
         clusters; the weight found is that of the estimate's ``loss``.
+    device : str, optional
+        Where the NMF searches factorise: "cuda", "cuda:1", or with the library named,
+        "torch:cuda", "cupy:cuda", "torch:cpu".
 
     Returns
     -------
@@ -97,6 +101,8 @@ def estimate(
     chosen = _loss(loss, evidence)
     seed = validate.seed(rng)
     parts = _usable(searches.resolve(search), evidence, is_auto=search == "auto")
+    if device is not None:
+        parts = searches.placed(parts, device)
 
     def run(weighted: Loss) -> Estimate:
         return _minimise(parts, weighted, evidence, seed, n_jobs)

@@ -12,6 +12,7 @@ from dataclasses import is_dataclass, replace
 from typing import Any, cast
 
 from partita import validate
+from partita.devices import resolve as resolve_device
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.losses import PEAR, Binder, Loss, VILowerBound, ZeroOne
 from partita.search._common import Candidate, Search
@@ -114,8 +115,23 @@ def limited(search: Any, time_limit: float) -> Search:
     return cast("Search", changed)
 
 
-def name_of(search: Search) -> str:
-    """Return the public name of a search, whatever its time limit, or its repr if it has none."""
+def placed(searches: tuple[Any, ...], device: str | None) -> tuple[Search, ...]:
+    """Return the searches, with those that can work on a device working on this one."""
+    resolve_device(device)
+    can = [is_dataclass(one) and hasattr(one, "device") for one in searches]
+    if not any(can):
+        raise InvalidValueError(
+            "`device` must go with a search that can use one, an NMF such as 'nmf-kl'; got "
+            f"{', '.join(repr(name_of(one)) for one in searches)}."
+        )
+    pairs = zip(searches, can, strict=True)
+    return tuple(replace(one, device=device) if able else one for one, able in pairs)
+
+
+def name_of(search: Any) -> str:
+    """Return the public name of a search, whatever its time limit or device, or else its repr."""
+    if is_dataclass(search) and getattr(search, "device", None) is not None:
+        search = replace(search, device=None)  # type: ignore[type-var]
     seconds: Any = getattr(search, "time_limit", None)
     for name, value in NAMES.items():
         is_like = seconds is not None and isinstance(value, type(search))

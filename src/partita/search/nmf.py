@@ -48,6 +48,11 @@ class NMF:
     polish : bool
         Also hand the best of these partitions to the greedy moves, and offer what they make of
         it, without memberships.
+    device : str, optional
+        Factorise there: "cuda", "cuda:1", or with the library named, "torch:cuda", "cupy:cuda",
+        "torch:cpu". By default where the similarity is.
+    dtype : {"float32", "float64"}, optional
+        Of the work on a device; float32 by default.
 
     References
     ----------
@@ -60,6 +65,8 @@ class NMF:
     solver: str = "fast"
     normalize: str | tuple[str, ...] = nmf.READINGS
     polish: bool = False
+    device: str | None = None
+    dtype: str | None = None
 
     def __post_init__(self) -> None:
         validate.lookup("model", self.model, nmf.NAMES)
@@ -68,6 +75,9 @@ class NMF:
         readings = (self.normalize,) if isinstance(self.normalize, str) else self.normalize
         for one in readings:
             validate.choice("normalize", one, nmf.READINGS)
+        if self.dtype is not None:
+            dtype = validate.float_dtype("dtype", self.dtype)
+            object.__setattr__(self, "dtype", dtype.name)
         ranks = [validate.integer("ranks", k, least=1) for k in self.ranks]
         if not ranks or not readings:
             raise InvalidValueError("`ranks` and `normalize` must name at least one each.")
@@ -92,6 +102,8 @@ class NMF:
                 solver=self.solver,
                 seed=validate.seed(rng),
                 n_jobs=n_jobs,
+                device=self.device,
+                dtype=self.dtype,
             )
             offered: list[Candidate] = []
             for fit in found:

@@ -116,7 +116,7 @@ def _add(out: Any, device: Device, draws: Draws, part: NDArray[np.intp]) -> None
     """Add the draws of one chunk to the matrix, a block of its rows at a time."""
     xp, n = device.xp, draws.n_items
     width = int(draws.n_clusters[part].max())
-    labels = device.put(draws.labels[part], np.int16 if width < 1 << 15 else np.int32)
+    labels = device.put(draws.labels[part], np.uint8 if width <= 1 << 8 else np.int32)
     numbers = xp.astype(xp.arange(width, device=device.handle), labels.dtype)
     hits = labels[:, None, :] == numbers[:, None]
     if draws.weights is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import nmf, validate
+from partita import devices, nmf, validate
 from partita.mixture import Moves, sample_mixture
 from partita.studies import configurations, methods, simulation_contrasts, simulation_report
 from partita.studies._clock import Clock
@@ -55,6 +55,8 @@ class Simulation:
         Ranks and restarts of NMF.
     reading : Reading
         How the table of settings is read.
+    device : str, optional
+        Where NMF factorises, "cuda" say: in float64, all ranks and restarts of "mu" at once.
     seed : int
         Replicate r of a configuration has the same data whatever the other settings.
     """
@@ -70,6 +72,7 @@ class Simulation:
     ranks: tuple[int, ...] = tuple(range(2, 13))
     n_init: int = 10
     reading: configurations.Reading = configurations.PRINTED
+    device: str | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -78,6 +81,7 @@ class Simulation:
         validate.choice("solver", self.solver, nmf.SOLVERS)
         validate.choice("moves", self.moves, tuple(MOVES))
         validate.choice("start", self.start, STARTS)
+        devices.resolve(self.device)
         for name in self.names:
             validate.choice("names", name, configurations.NAMES)
 
@@ -173,6 +177,8 @@ def _scores(study: Simulation, name: str, number: int) -> dict[str, float]:
     )
     way = {"fast": methods.OUR_WAY, "mu": methods.R_WAY}[study.solver]
     factoring = replace(way, ranks=study.ranks, n_init=study.n_init)
+    if devices.resolve(study.device) is not None:
+        factoring = replace(factoring, device=study.device, dtype="float64")
     found = methods.answers(draws, seed=for_methods, factoring=factoring)
     found["oracle"] = chosen.classify(data)
     values = {

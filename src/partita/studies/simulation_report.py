@@ -118,6 +118,7 @@ def _command(study: Simulation) -> str:
         words.append(f"--configurations {' '.join(study.names)}")
     words += [f"--{key} {getattr(study, key)}" for key in ("prior", "solver", "moves", "start")]
     words.append(f"--seed {study.seed}")
+    words += [] if study.device is None else [f"--device {study.device}"]
     return " ".join(words)
 
 

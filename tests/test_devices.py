@@ -1,0 +1,231 @@
+"""``device=``: what a GPU runs, run by PyTorch on the CPU; and what is said without one."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import partita as pt
+from partita import devices
+from partita.cli import main
+from partita.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
+from partita.nmf import NAMES, Factors, _common, _multiplicative, factorize_ranks
+from partita.nmf._starts import starts
+from partita.nmf._target import as_target
+from partita.partitions import canonical
+from partita.similarity import _device
+
+MODELS = sorted(NAMES)
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch")
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", [None, "cpu"])
+    def test_the_host(self, name):
+        assert devices.resolve(name) is None
+
+    @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "cupy:cpu", "jax:cuda", "", "CUDA"])
+    def test_no_such_name(self, name):
+        with pytest.raises(InvalidValueError, match="`device` must be 'cpu', 'cuda'"):
+            devices.resolve(name)
+
+    def test_no_string(self):
+        with pytest.raises(InvalidTypeError, match="`device` must be a string"):
+            devices.resolve(0)
+
+    def test_no_library(self, monkeypatch):
+        monkeypatch.setattr(devices, "find_spec", lambda name: None)
+        with pytest.raises(MissingDependencyError, match=r"needs PyTorch or CuPy.*partita\[gpu\]"):
+            pt.posterior_similarity([[0, 1]], device="cuda")
+        with pytest.raises(MissingDependencyError, match="names CuPy, which is not installed"):
+            devices.resolve("cupy:cuda")
+
+    def test_no_card(self, torch):
+        if torch.cuda.is_available():
+            with pytest.raises(InvalidValueError, match="counted from 0; got number 99"):
+                devices.resolve("cuda:99")
+            return
+        calls = [
+            lambda: pt.posterior_similarity([[0, 1]], device="cuda"),
+            lambda: pt.factorize(np.eye(3), rank=2, device="torch:cuda"),
+            lambda: pt.estimate([[0, 0, 1]], search="nmf-kl", device="cuda:0"),
+            lambda: pt.studies.Simulation(device="cuda"),
+        ]
+        for call in calls:
+            with pytest.raises(InvalidValueError, match="sees no GPU here .* leave `device` out"):
+                call()
+
+    def test_nothing_is_imported_before_it_is_asked_for(self):
+        import subprocess
+
+        code = (
+            "import sys\nimport partita as pt\n"
+            "pt.factorize([[1.0]], rank=1)\nprint('torch' in sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.stdout.strip() == "False", done.stderr
+
+
+class TestSimilarity:
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_it_is_the_hosts(self, draws, weighted, torch, monkeypatch):
+        if weighted:
+            weights = np.random.default_rng(0).random(draws.n_draws)
+            draws = pt.Draws(draws.labels, weights=weights)
+        ours = pt.posterior_similarity(draws)
+        monkeypatch.setattr(_device, "_BLOCK", 7 * draws.n_items)
+        theirs = pt.posterior_similarity(draws, device="torch:cpu", dtype="float64")
+        assert theirs.device == "torch:cpu"
+        assert not theirs.is_dense
+        assert "on torch:cpu" in repr(theirs)
+        assert_allclose(theirs.to_dense(), ours.to_dense(), atol=1e-14, rtol=0)
+        if not weighted:
+            assert np.array_equal(theirs.to_dense(), ours.to_dense())
+        x = np.random.default_rng(1).random((draws.n_items, 3))
+        labels = draws.labels[0]
+        assert_allclose(theirs @ x, ours @ x)
+        assert_allclose(theirs.row_sums, ours.row_sums)
+        assert_allclose(theirs.own_sums(labels), ours.own_sums(labels))
+        assert_allclose(theirs.frobenius2(), ours.frobenius2())
+        assert_allclose(theirs.block([1, 5], slice(3, 9)), ours.block([1, 5], slice(3, 9)))
+
+    def test_many_clusters_in_some_draws(self, torch, monkeypatch):
+        rng = np.random.default_rng(2)
+        tops = np.repeat([2, 3, 300], [5, 5, 2])
+        labels = np.stack([rng.integers(0, top, 310) for top in tops])
+        ours = pt.posterior_similarity(labels)
+        monkeypatch.setattr(_device, "_BLOCK", 3000)
+        theirs = pt.posterior_similarity(labels, device="torch:cpu", dtype="float64")
+        assert np.array_equal(theirs.to_dense(), ours.to_dense())
+
+    def test_there_and_back(self, psm, torch):
+        there = pt.Similarity(psm).to_device("torch:cpu")
+        assert there.on_device.dtype == torch.float32
+        assert there.to_device("torch:cpu") is there
+        double = there.to_device("torch:cpu", dtype="float64")
+        assert double.on_device.dtype == torch.float64
+        back = there.to_device("cpu")
+        assert back.device is None
+        assert back.is_dense
+        assert_allclose(back.to_dense(), psm, atol=1e-7)
+
+    def test_implicit_stays_on_the_host(self, draws, torch):
+        with pytest.raises(InvalidValueError, match="`kind` must be 'dense' with a `device`"):
+            pt.posterior_similarity(draws, kind="implicit", device="torch:cpu")
+
+    def test_too_large(self, torch):
+        with pytest.raises(pt.errors.OutOfMemoryError, match="leave `device` out"):
+            pt.posterior_similarity(np.zeros((1, 3_000_000), np.uint8), device="torch:cpu")
+
+
+class TestFactors:
+    @pytest.mark.parametrize("name", MODELS)
+    def test_ranks_in_one_stack_are_the_hosts_one_by_one(self, name, psm, torch):
+        """Every restart of R's updates: the same stop, objective and labels."""
+        words = {
+            "model": name,
+            "ranks": [2, 5],
+            "n_init": 2,
+            "solver": "mu",
+            "seed": 1,
+            "n_jobs": 1,
+        }
+        psm = psm[:30, :30]
+        ours = list(factorize_ranks(psm, **words))
+        theirs = list(factorize_ranks(psm, **words, device="torch:cpu", dtype="float64"))
+        assert [fit.rank for fit in theirs] == [2, 5]
+        for one, other in zip(ours, theirs, strict=True):
+            assert other.H.shape == one.H.shape
+            assert other.n_iter == one.n_iter
+            assert_allclose(other.restart_objectives, one.restart_objectives, rtol=1e-9)
+            assert np.array_equal(other.read_restarts("as-is"), one.read_restarts("as-is"))
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_blocks_change_nothing(self, name, psm, torch, monkeypatch):
+        V = torch.asarray(psm)
+        whole = pt.factorize(V, model=name, rank=3, n_init=2, rng=0)
+        monkeypatch.setattr(_common, "DEVICE_BLOCK", 2 * 7 * psm.shape[0])
+        parts = pt.factorize(V, model=name, rank=3, n_init=2, rng=0)
+        assert_allclose(parts.objective, whole.objective, rtol=1e-9)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", MODELS)
+    def test_single_precision_is_the_hosts_double(self, name, torch):
+        """2,000 items from the same starts: objectives to 1e-5, labels of 99.9% of the items."""
+        draws = pt.datasets.simulate_draws(2000, 500, n_clusters=8, noise=0.3, rng=0)
+        similarity = pt.posterior_similarity(draws)
+        model, found = NAMES[name], []
+        for device in ("cpu", "torch:cpu"):
+            target = as_target(similarity, dense_only=True, device=device)
+            begun = starts(target, model, 6, 1, "random", 0)[0]
+            after = _multiplicative.iterate(model, target.array, begun, 60)
+            stack = Factors(*(None if x is None else x[None] for x in after))
+            value = devices.to_host(model.objective(target, stack))[0]
+            found.append((float(value), canonical(devices.to_host(after.H).argmax(axis=0))))
+        (ours, labels), (theirs, others) = found
+        assert abs(theirs / ours - 1) < 1e-5
+        assert np.mean(labels == others) >= 0.999
+
+    def test_dtype(self, psm, torch):
+        fit = pt.factorize(psm, model="ls", rank=2, n_init=1, rng=0, device="torch:cpu")
+        assert fit.W.dtype == torch.float32
+        array = torch.asarray(psm)
+        fit = pt.factorize(array, model="ls", rank=2, n_init=1, rng=0, dtype="float32")
+        assert fit.W.dtype == torch.float32
+        fit = pt.factorize(array, model="ls", rank=2, n_init=1, rng=0, device="cpu")
+        assert isinstance(fit.W, np.ndarray)
+        with pytest.raises(InvalidValueError, match="`dtype` must be float64 on the host"):
+            pt.factorize(psm, rank=2, dtype="float32")
+
+    def test_a_similarity_is_factorised_where_it_is(self, draws, torch):
+        there = pt.posterior_similarity(draws, device="torch:cpu")
+        fit = pt.factorize(there, model="ls", rank=3, n_init=2, rng=0)
+        assert fit.W.dtype == torch.float32
+        host = pt.factorize(there, model="ls", rank=3, n_init=2, rng=0, device="cpu")
+        assert isinstance(host.W, np.ndarray)
+        assert_allclose(fit.objective, host.objective, rtol=1e-4)
+        assert np.array_equal(fit.labels, host.labels)
+
+
+class TestEstimate:
+    def test_it_is_the_hosts(self, draws, torch):
+        words = {"loss": "vi", "search": pt.search.NMF("ls", ranks=(3, 4), n_init=3), "rng": 0}
+        ours = pt.estimate(draws, **words)
+        theirs = pt.estimate(draws, **words, device="torch:cpu")
+        assert np.array_equal(ours.labels, theirs.labels)
+        assert theirs.search.device == "torch:cpu"
+
+    def test_the_name_is_that_of_the_search(self, torch):
+        best = pt.estimate([[0, 0, 1, 1]] * 3, search="nmf-ls", device="torch:cpu", rng=0)
+        assert best.search_name == "nmf-ls"
+
+    def test_a_search_that_has_no_use_for_it(self, draws, torch):
+        with pytest.raises(
+            InvalidValueError, match=r"`device` must go with a search.*got 'greedy'"
+        ):
+            pt.estimate(draws, search="greedy", device="torch:cpu")
+
+
+class TestShell:
+    def test_similarity(self, draws, tmp_path, torch):
+        np.save(tmp_path / "draws.npy", draws.labels)
+        file = str(tmp_path / "draws.npy")
+        for name, words in (("a", []), ("b", ["--device", "torch:cpu"])):
+            assert main(["similarity", file, *words, "-o", str(tmp_path / f"{name}.npy")]) == 0
+        assert np.array_equal(np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy"))
+
+    def test_estimate(self, draws, tmp_path, torch, capsys):
+        np.save(tmp_path / "draws.npy", draws.labels[:, :5])
+        words = ["estimate", str(tmp_path / "draws.npy"), "--search", "nmf-ls", "--seed", "0"]
+        assert main([*words, "--device", "torch:cpu"]) == 0
+        assert "found by nmf-ls" in capsys.readouterr().out
+        if not torch.cuda.is_available():
+            assert main([*words, "--device", "cuda"]) != 0
+            assert "sees no GPU here" in capsys.readouterr().err
