@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,10 +66,25 @@ def answers(draws: Draws, *, seed: int, factoring: search.NMF = OUR_WAY) -> dict
 def factorised(evidence: Evidence, factoring: search.NMF, *, seed: int) -> dict[str, IntArray]:
     """Return the partition of each model under each loss that may choose its rank.
 
-    What NMF offers does not depend on the loss, and NMF-offset begins at the fits of NMF-ls, so
-    each factorisation is made once.
+    What NMF offers does not depend on the loss, so each factorisation is made once.
     """
     found: dict[str, IntArray] = {}
+    for model, offered in _offered(evidence, factoring, seed):
+        for chooser, loss in CHOOSERS.items():
+            found[f"{model}/{chooser}"] = _best(offered, evidence, loss).labels
+    return found
+
+
+def _offered(
+    evidence: Evidence, factoring: search.NMF, seed: int
+) -> Iterator[tuple[str, list[Candidate]]]:
+    """Yield what each model offers; "fast" on the host shares what models have in common."""
+    if factoring.solver != "fast" or factoring.device is not None:
+        for model in MODELS:
+            how = replace(factoring, model=model.removeprefix("nmf-"))
+            rng = np.random.default_rng(seed)
+            yield model, list(how.candidates(evidence, losses.NAMES["binder"], rng=rng, n_jobs=1))
+        return
     target = nmf.shared(evidence.similarity)
     ranks = [k for k in factoring.ranks if k <= evidence.n_items]
     for model in MODELS:
@@ -76,10 +92,7 @@ def factorised(evidence: Evidence, factoring: search.NMF, *, seed: int) -> dict[
             target, model=model.removeprefix("nmf-"), ranks=ranks, n_init=factoring.n_init,
             solver=factoring.solver, seed=seed, n_jobs=1,
         )  # fmt: skip
-        offered = [candidate for fit in fits for candidate in factoring.read(fit)]
-        for chooser, loss in CHOOSERS.items():
-            found[f"{model}/{chooser}"] = _best(offered, evidence, loss).labels
-    return found
+        yield model, [candidate for fit in fits for candidate in factoring.read(fit)]
 
 
 def _best(offered: list[Candidate], evidence: Evidence, loss: str) -> Candidate:
