@@ -85,7 +85,7 @@ class DaskLabels:
         convert: Callable[[Any], Any] | None,
         along: Sequence[Any],
         shared: Sequence[Any],
-        keep: bool,
+        keep: int,
         reads: bool,
         label: str,
     ) -> Any:
@@ -93,7 +93,7 @@ class DaskLabels:
 
         Returns
         -------
-        iterator of results in order, or (Pieces, list of what is sent) if ``keep``
+        iterator of results in order; if ``keep``, (Pieces or a tuple of so many, what is sent)
         """
         import dask
 
@@ -106,8 +106,10 @@ class DaskLabels:
         ]
         if not keep:
             return _gathered(done, label)
-        both = _persisted([one[k] for k in (0, 1) for one in done])
-        return Pieces(both[: len(parts)]), list(_gathered(both[len(parts) :], label))
+        kept = [[one[0]] if keep == 1 else [one[0][k] for k in range(keep)] for one in done]
+        there, sent = _persisted(kept, [one[1] for one in done], label)
+        pieces = tuple(Pieces(one[k] for one in there) for k in range(keep))
+        return pieces[0] if keep == 1 else pieces, sent
 
     def _raw(self, parts: Sequence[slice]) -> list[Any]:
         """The blocks as delayed arrays; slices of a store become reads of just that slice."""
@@ -183,19 +185,43 @@ def _piece(x: Any, number: int, items: slice) -> Any:
     return dask.delayed(np.ascontiguousarray(x[items]), traverse=False, pure=False)
 
 
-def _persisted(tasks: list[Any]) -> list[Any]:
+def _persisted(
+    kept: list[list[Any]], sent: list[Any], label: str
+) -> tuple[list[list[Any]], list[Any]]:
+    """Compute all in one graph; leave what is kept where it is and bring what is sent."""
     import dask
 
-    return list(_told(lambda: dask.persist(*tasks, optimize_graph=True)))
+    n, width = len(kept), len(kept[0])
+    there = _told(lambda: dask.persist(*(x for one in kept for x in one), *sent))
+    here = list(_gathered(list(there[n * width :]), label))
+    return [list(there[i * width : (i + 1) * width]) for i in range(n)], here
 
 
 def _gathered(tasks: list[Any], label: str) -> Iterator[Any]:
+    """Bring results here, in order; those that are under way on a cluster without a new graph."""
     import dask
 
     with progress(len(tasks), label) as bar:
-        done = _told(lambda: dask.compute(*tasks))
+        futures = _futures(tasks)
+        if futures is None:
+            done = _told(lambda: dask.compute(*tasks))
+        else:
+            done = _told(lambda: futures[0].client.gather(futures))
         bar.advance(len(tasks))
     return iter(done)
+
+
+def _futures(tasks: list[Any]) -> list[Any] | None:
+    """What a cluster is computing already, one future a task; None if it is not."""
+    import sys
+
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import futures_of
+
+    found = futures_of(tasks)
+    keys = [future.key for future in found]
+    return found if keys == [task.key for task in tasks] else None
 
 
 def _told(call: Callable[[], Any]) -> Any:

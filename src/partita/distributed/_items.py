@@ -103,7 +103,7 @@ def map_items(
     if elsewhere is not None:
         found: Iterator[R] = elsewhere(
             work, parts, convert=getattr(labels, "convert", None), along=tuple(along),
-            shared=tuple(shared), keep=False, reads=reads, label=label,
+            shared=tuple(shared), keep=0, reads=reads, label=label,
         )  # fmt: skip
         return found
     return _local(work, labels, parts, along, shared, reads, n_jobs, label)
@@ -115,13 +115,15 @@ def map_pieces(
     *,
     along: Sequence[Any] = (),
     shared: Sequence[Any] = (),
+    n_kept: int = 1,
     reads: bool = True,
     n_jobs: int = 1,
     label: str = "",
-) -> tuple[Pieces, list[R]]:
+) -> tuple[Any, list[R]]:
     """Do as :func:`map_items` for work that returns (kept, sent).
 
-    What is kept stays with its block and comes back as :class:`Pieces`; what is sent is brought
+    What is kept stays with its block and comes back as :class:`Pieces`; where ``n_kept`` is more
+    than 1 it is a tuple of so many, which come back as so many pieces. What is sent is brought
     here, in order.
     """
     parts = item_blocks(labels.shape)
@@ -129,11 +131,14 @@ def map_pieces(
     if elsewhere is not None:
         kept, sent = elsewhere(
             work, parts, convert=getattr(labels, "convert", None), along=tuple(along),
-            shared=tuple(shared), keep=True, reads=reads, label=label,
+            shared=tuple(shared), keep=n_kept, reads=reads, label=label,
         )  # fmt: skip
         return kept, sent
     done = list(_local(work, labels, parts, along, shared, reads, n_jobs, label))
-    return Pieces(one[0] for one in done), [one[1] for one in done]
+    sent = [one[1] for one in done]
+    if n_kept == 1:
+        return Pieces(one[0] for one in done), sent
+    return tuple(Pieces(one[0][k] for one in done) for k in range(n_kept)), sent
 
 
 def ordered_sum(parts: Iterable[Any]) -> Any:

@@ -93,6 +93,7 @@ def extend(groups: Groups, draws: Draws, fit: Any, *, n_jobs: int = 1) -> Pieces
     summed = groups.summed(W)
     start = groups.summed(np.asarray(fit.H, dtype=np.float64).T) / groups.sizes[:, None]
     start = np.maximum(start, 1e-6 * max(float(start.max()), 1e-300))
+    pieces: Pieces
     pieces, _ = map_pieces(
         regressed, draws.labels, along=(groups.similarity,), shared=(summed, start), reads=False,
         n_jobs=n_jobs, label="extending",

@@ -8,7 +8,7 @@ the sums alone, so ``n_passes`` products cost 2 ``n_passes`` + 1 passes over the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -68,29 +68,11 @@ def eigenfactor(draws: Draws, size: int, *, n_passes: int = 2, n_jobs: int = 1) 
     values, inner = np.linalg.eigh((sums * weights[:, None]).T @ sums)
     top = np.argsort(-values, kind="stable")[:size]
     top = top[values[top] > _TINY * max(float(values.max()), 0.0)]
-    both, _ = map_pieces(
-        turned, labels, along=(pieces,), shared=(turn @ inner[:, top], values[top]), reads=False,
-        n_jobs=n_jobs,
+    (vectors, residual), _ = map_pieces(
+        turned, labels, along=(pieces,), shared=(turn @ inner[:, top], values[top]), n_kept=2,
+        reads=False, n_jobs=n_jobs,
     )  # fmt: skip
-    vectors, residual = unzip(both, labels, n_jobs)
     return Eigenfactor(vectors, values[top], residual)
-
-
-def unzip(both: Pieces, labels: Any, n_jobs: int = 1) -> tuple[Pieces, Pieces]:
-    """Pieces of pairs as a pair of pieces."""
-    first, _ = map_pieces(first_of, labels, along=(both,), reads=False, n_jobs=n_jobs)
-    second, _ = map_pieces(second_of, labels, along=(both,), reads=False, n_jobs=n_jobs)
-    return first, second
-
-
-def first_of(block: None, items: slice, pair: tuple[Any, Any]) -> tuple[Any, None]:
-    """The first of a pair."""
-    return pair[0], None
-
-
-def second_of(block: None, items: slice, pair: tuple[Any, Any]) -> tuple[Any, None]:
-    """The second of a pair."""
-    return pair[1], None
 
 
 def gaussian(block: None, items: slice, width: int) -> tuple[NDArray[np.float64], None]:

@@ -207,11 +207,14 @@ class Streamed:
             np.array([objective]), scales_of(w2[:k], h2[:k], w1[:k]), about, self.n_jobs,
         )  # fmt: skip
 
-    def mapped(self, work: Any, along: Sequence[Any], shared: Sequence[Any]) -> Any:
+    def mapped(
+        self, work: Any, along: Sequence[Any], shared: Sequence[Any], *, n_kept: int = 1
+    ) -> Any:
         """One pass over the pieces."""
         return map_pieces(
-            work, self.draws.labels, along=along, shared=shared, reads=False, n_jobs=self.n_jobs
-        )
+            work, self.draws.labels, along=along, shared=shared, n_kept=n_kept, reads=False,
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
 
     def extend(self, X: NDArray[np.float64], fixed: int) -> tuple[Pieces, Sums]:
         """Fit every item to factors (K, s) of the landmarks."""
@@ -232,17 +235,15 @@ class Streamed:
         beta, cap, last, before = 0.5, 1.0, np.inf, np.inf
         step = 0.0
         for it in range(1, _EVERY * _MOST + 1):
-            both, sent = self.mapped(
+            (B_new, _), sent = self.mapped(
                 _pieces.half, (eigen.vectors, eigen.residual, Bs, B_old, A_at),
-                (ahead.inner, ahead.gram, eigen.values, step, beta, fixed),
+                (ahead.inner, ahead.gram, eigen.values, step, beta, fixed), n_kept=2,
             )  # fmt: skip
-            B_new, _ = _unzipped(self, both)
             of_b = _summed(sent, 0)
-            both, sent = self.mapped(
+            (A_new, A_next), sent = self.mapped(
                 _pieces.half, (eigen.vectors, eigen.residual, As, A_old, B_new),
-                (of_b.inner, of_b.gram, eigen.values, step, beta, 0),
+                (of_b.inner, of_b.gram, eigen.values, step, beta, 0), n_kept=2,
             )  # fmt: skip
-            A_new, A_next = _unzipped(self, both)
             of_a, of_next = _summed(sent, 0), _summed(sent, 1)
             now = 0.5 * (norm2 - 2.0 * float(of_a.cross) + float((of_a.gram * of_b.gram).sum()))
             if now > last:
@@ -311,12 +312,6 @@ class Streamed:
         first, _ = self.mapped(rows_to, (pieces,), (k,))
         rest, _ = self.mapped(row_at, (pieces,), (k,))
         return first, rest
-
-
-def _unzipped(shared: Streamed, both: Pieces) -> tuple[Pieces, Pieces]:
-    from partita.nmf._eigen import unzip
-
-    return unzip(both, shared.draws.labels)
 
 
 def _summed(sent: Sequence[Any], which: int) -> Sums:
