@@ -1,10 +1,14 @@
 """Loss and seconds of the default search, with the R peers' beside it where R has them.
 
     python benchmarks/search.py [--losses vi nid ...] [--simulators gaussian ...] [--quick]
-        [--galaxy draws.npz] [--results rows.jsonl]
+        [--items 100 400] [--draws 500] [--galaxy draws.npz] [--results rows.jsonl]
+        [--rival PROGRAM] [--certify]
 
-Rivals: salso (16 runs; default cap on K and none), GreedyEPL, mcclust.ext's greedy, each on one
-core and on the same draws. A cell is won when our loss is no higher than the least of theirs.
+Rivals, each on one core and on the same draws: salso (16 runs; default cap on K and none),
+GreedyEPL and mcclust.ext's greedy where R has them; Leiden on Binder's loss where leidenalg is
+installed; and any PROGRAM that, given a CSV of draws and salso's name of a loss, prints a line
+"name seconds labels..." for each of its answers. A cell is won when our loss is no higher than the
+least of theirs. Where ours is lower, the share of our time is given at which we had come below it.
 With --results every row is kept in a file, and a later run goes on where that one ended.
 Seconds are of the processor.
 """
@@ -12,6 +16,7 @@ Seconds are of the processor.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import resource
 import shutil
@@ -53,56 +58,76 @@ if (have("mcclust.ext") && loss == "VI.lb")
 
 def cases(options):
     """Names and draws of the posteriors asked for: none of them was used to tune the search."""
-    sizes = [(n, m) for m in (500, 1000, 10_000) for n in (100, 400, 1000)]
-    for n, m in sizes[:2] if options.quick else sizes:
-        for name in options.simulators:
-            for k in (4, 15):
-                for strength in ("weak", "strong"):
-                    yield (
-                        f"{name} n={n} M={m} K={k} {strength}",
-                        partial(SIMULATORS[name], n, m, k, strength == "strong", 7000 + n + m + k),
-                    )
+    for m in options.draws:
+        for n in options.items:
+            for name in options.simulators:
+                for k in (4, 15):
+                    for strength in ("weak", "strong"):
+                        make = partial(
+                            SIMULATORS[name], n, m, k, strength == "strong", 7000 + n + m + k
+                        )
+                        yield f"{name} n={n} M={m} K={k} {strength}", make
 
 
-def rivals(labels, loss):
-    """Name to (labels, seconds) of every R peer that is installed."""
-    if shutil.which("Rscript") is None:
-        return {}
+def rivals(labels, loss, program):
+    """Name to (labels, seconds) of every peer that is installed."""
+    found, calls = {}, [[program]] if program else []
     with tempfile.TemporaryDirectory() as folder:
         path, script = Path(folder, "draws.csv"), Path(folder, "run.R")
         np.savetxt(path, labels, fmt="%d", delimiter=",")
         script.write_text(R_SCRIPT)
-        call = ["Rscript", str(script), str(path), SALSO[loss]]
-        done = subprocess.run(call, capture_output=True, text=True, check=False)
-    found = {}
-    for line in done.stdout.splitlines():
-        name, seconds, *values = line.split()
-        found[name] = (np.array(values, dtype=int), float(seconds))
+        if shutil.which("Rscript") is not None:
+            calls.append(["Rscript", str(script)])
+        for call in calls:
+            done = subprocess.run(
+                [*call, str(path), SALSO[loss]], capture_output=True, text=True, check=False
+            )
+            for line in done.stdout.splitlines():
+                name, seconds, *values = line.split()
+                found[name] = (np.array(values, dtype=int), float(seconds))
+    if loss == "binder" and importlib.util.find_spec("leidenalg"):
+        start = time.process_time()
+        leiden = pt.estimate(labels, loss=loss, search="community", rng=0).labels
+        found["leiden"] = (leiden, time.process_time() - start)
     return found
 
 
-def row(loss, name, labels, seeds):
+def reached(best, value):
+    """The share of the search's time after which it knew something no worse than ``value``."""
+    times = [when for when, loss, share in best.history if share == 1 and loss <= value + 1e-12]
+    return min(times) / max(when for when, _, _ in best.history) if times else None
+
+
+def row(loss, name, labels, options):
     """Loss and seconds of ours, one a seed, and of every rival that is installed."""
     pt.estimate(labels[:50], loss=loss, rng=0)  # compile, or load what is compiled
-    values, seconds = [], []
-    for seed in range(seeds):
+    ours, seconds = [], []
+    for seed in range(options.seeds):
         start = time.process_time()
-        values.append(pt.estimate(labels, loss=loss, rng=seed).expected_loss)
+        ours.append(pt.estimate(labels, loss=loss, rng=seed))
         seconds.append(time.process_time() - start)
-    theirs = {
-        rival: [float(pt.expected_loss(found, labels, loss=loss)), taken]
-        for rival, (found, taken) in rivals(labels, loss).items()
-    }
-    return {"loss": loss, "case": name, "partita": values, "seconds": seconds, "rivals": theirs}
+    theirs = {}
+    for rival, (found, taken) in rivals(labels, loss, options.rival).items():
+        value = float(pt.expected_loss(found, labels, loss=loss))
+        theirs[rival] = [value, taken, reached(ours[0], value)]
+    values = [best.expected_loss for best in ours]
+    out = {"loss": loss, "case": name, "partita": values, "seconds": seconds, "rivals": theirs}
+    if loss == "binder" and options.certify:
+        proof = pt.certify(ours[0].labels, pt.posterior_similarity(labels))
+        out["gap"] = float(proof.gap)
+    return out
 
 
 def show(row):
     """One line for a row."""
     worst, quickest = max(row["partita"]), min(row["seconds"])
     text = f"{row['loss']:15s} {row['case']:36s} partita {worst:.6f} {quickest:7.3f}s"
-    for rival, (value, taken) in row["rivals"].items():
-        text += f" | {rival} {value:.6f} {taken:.2f}s ({taken / quickest:.1f}x)"
+    for rival, (value, taken, share) in row["rivals"].items():
+        text += f" | {rival} {value:.6f} {taken:.2f}s ({taken / quickest:.1f}x"
+        text += f", {taken / quickest / max(share, 1e-2):.0f}x to its loss)" if share else ")"
         text += " LOST" if worst > value + 1e-9 else ""
+    if "gap" in row:
+        text += f" | proved to {100 * row['gap']:.4f}%"
     print(text, flush=True)
 
 
@@ -110,7 +135,7 @@ def summary(rows):
     """Of the cells with a rival, how many were lost, and by how much at most."""
     margins = []
     for one in rows:
-        best = min((value for value, _ in one["rivals"].values()), default=None)
+        best = min((value for value, *_ in one["rivals"].values()), default=None)
         margins += [value / best - 1 for value in one["partita"] if best]
     lost = [margin for margin in margins if margin > 1e-9]
     print(f"{len(lost)} of {len(margins)} cells lost, by {100 * max(lost, default=0):.3f}% at most")
@@ -120,11 +145,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--losses", nargs="+", default=LOSSES, choices=LOSSES)
     parser.add_argument("--simulators", nargs="+", default=list(SIMULATORS), choices=SIMULATORS)
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--items", nargs="+", type=int, default=[100, 400, 1000])
+    parser.add_argument("--draws", nargs="+", type=int, default=[500, 1000, 10_000])
+    parser.add_argument("--quick", action="store_true", help="100 and 400 items, 500 draws")
+    parser.add_argument("--rival", help="a program to run beside, see above")
+    parser.add_argument("--certify", action="store_true", help="prove Binder's, as far as it goes")
     parser.add_argument("--galaxy", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
+    if options.quick:
+        options.items, options.draws = [100, 400], [500]
     kept = options.results
     rows = [json.loads(line) for line in kept.open()] if kept and kept.exists() else []
     done = {(one["case"], one["loss"]) for one in rows}
@@ -135,7 +166,7 @@ def main():
         wanted = [loss for loss in options.losses if (name, loss) not in done]
         labels = make() if wanted else None
         for loss in wanted:
-            rows.append(row(loss, name, labels, options.seeds))
+            rows.append(row(loss, name, labels, options))
             show(rows[-1])
             if kept:
                 with kept.open("a") as file:

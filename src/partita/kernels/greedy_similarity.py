@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner, jit
 
 AFFINE, LOG, ANY = 0, 1, 2
 GRID = 128  # points of the grid in each unit
@@ -59,7 +59,7 @@ def joint(labels, own, shape, grid):
     return total
 
 
-@jit
+@inner
 def _gains(P, i, labels, sums, own, shape, grid, gains, logs):
     """What j would gain if item i, out of its own cluster, were put into each."""
     n = labels.shape[0]
@@ -92,7 +92,7 @@ def _gains(P, i, labels, sums, own, shape, grid, gains, logs):
                 gains[k] += grid[1, 0] * np.log2(logs[k])
 
 
-@jit
+@inner
 def _shift(P, i, k, sign, labels, sums, own, sizes):
     """Put item i into cluster k (sign 1) or take it out (-1)."""
     labels[i] = k if sign > 0 else -1
@@ -140,7 +140,7 @@ def losses(t, e, j, num, den, w, n, out):
         out[a] = loss(t, e[a], j[a], num, den, w, n)
 
 
-@jit
+@inner
 def _free(sizes, limit):
     """The first free column, -1 if there are ``limit`` clusters, -2 if no column is left."""
     found, active = -2, 0

@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner
 
 LANES = 8
 _FLOAT = ir.FloatType()
@@ -105,7 +105,7 @@ _sum_2 = _summing(2, 4)
 _sum_4 = _summing(4, 2)
 
 
-@jit
+@inner
 def weighted_rows(table, rows, weights, width, block, out):
     """``out[k]`` becomes the sum over m of ``weights[m] * table[rows[m], k]``, k < width.
 

@@ -14,7 +14,7 @@ from partita.search import _greedy_starts as starting
 from partita.search._common import Candidate
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import on_draws, problem
-from partita.search._greedy_run import FIRST, SECOND, Clock, Cooling, Run
+from partita.search._greedy_run import FIRST, MILD, SECOND, Clock, Cooling, Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _FEW_DRAWS = 128  # that the first runs see
-_SECOND = 6  # ends of them that are tried on more
+_BLIND = ("sequential", "random", "one", "singletons")  # starts that know little
+_SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
 
 
@@ -81,6 +82,7 @@ class Plan:
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
             most = max(250, min(800, 200_000 // n))
             self.max_draws = most if evidence.distinct.n_draws > 1.5 * most else None
+        clock.reserve(_SCORING * n * (evidence.distinct.n_draws if self.on_draws else n))
 
     def run(self) -> Iterator[Candidate]:
         """Yield what was found, the best last polished on everything."""
@@ -99,17 +101,24 @@ class Plan:
         light = tuple(m for m in moves if m in ("sweep", "merge")) or moves
         tasks = [(name, labels, light) for name, labels in self._starts()]
         self._runs(shared, tasks, cooling=FIRST)
-        if self._few != self.max_draws:
+        if self._few != self.max_draws and not self.clock.is_up():
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
-            leaders = self._leaders(2 if self._is_bent else _SECOND)
+            leaders = self._leaders(self._many(6, 4, 1))
             self.found, self.ended = [], []
             self._runs(shared, [(f.start, f.labels, light) for f in leaders], cooling=SECOND)
-        n_leaders = 1 if self._is_bent else 3
+        n_leaders = 3 if not self._is_bent and self._work <= _SMALL else self._many(2, 1, 1)
         n_starts = len(self.found)
-        self._runs(shared, [(f.start, f.labels, moves) for f in self._leaders(n_leaders)])
+        tasks = [(f.start, f.labels, moves) for f in self._leaders(n_leaders)]
+        self._runs(shared, tasks, n_coolings=self._many(0, 2, 1))
         ends = self.found[n_starts:]
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared
+
+    def _many(self, smooth: int, bent: int, bent_large: int) -> int:
+        """A number for losses that do not bend, and for those that do, if small or large."""
+        if not self._is_bent:
+            return smooth
+        return bent if self._work <= _SMALL else bent_large
 
     @property
     def _few(self) -> int | None:
@@ -155,7 +164,9 @@ class Plan:
             return
         moves = self.settings.moves
         light = tuple(move for move in moves if move in ("sweep", "merge"))
-        if self.evidence.n_items * self.evidence.distinct.n_draws > _POLISHED:
+        n_draws = self.evidence.distinct.n_draws
+        is_all = isinstance(shared, DrawsProblem) and shared.m == n_draws
+        if self.evidence.n_items * n_draws > _POLISHED or is_all:
             moves = light
         whole = problem(self.loss, self.evidence, merge=False)
         self.found, self.ended = [], []
@@ -189,6 +200,8 @@ class Plan:
             state = states.pop() if states else shared.state()
             run = Run(state, seeds[a], self.limit, self.clock)
             run.cooling, run.n_coolings = cooling, n_coolings
+            if cooling is FIRST and name not in _BLIND:
+                run.cooling = MILD
             try:
                 _start(run, shared, labels)
                 run.go(moves, patience)
@@ -235,7 +248,10 @@ class Plan:
         drawn = [isinstance(kind, str) and kind in ("sequential", "random") for kind in kinds]
         work = self._work
         if self._is_bent and work > _SMALL:  # annealing makes up for fewer starts
-            return [2 if is_drawn else 1 for is_drawn in drawn]
+            lone = [isinstance(kind, str) and kind == "one" for kind in kinds]
+            return [2 * d + (not d and not o) for d, o in zip(drawn, lone, strict=True)]
+        if self._is_bent:
+            return [4 if is_drawn else 2 for is_drawn in drawn]
         many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
         return [many if is_drawn else 2 for is_drawn in drawn]
 
@@ -274,9 +290,9 @@ class Plan:
         if kind == "draws":
             return starting.from_draws(self.loss, self.evidence, wanted)
         if kind == "losses":
-            return starting.from_losses(self.loss, self.evidence, rng, self.clock)
+            return starting.from_losses(self.loss, self.evidence, rng, self.clock, 2 * wanted - 1)
         if kind == "one":
-            return [np.zeros(n, dtype=np.int64)]
+            return [np.zeros(n, dtype=np.int64)][:wanted]
         if kind == "singletons":
             return [np.arange(n)]
         return starting.from_linkage(self.loss, self.evidence, kind, wanted)

@@ -32,7 +32,8 @@ class Cooling(NamedTuple):
     narrow: float = 0.5
 
 
-FIRST = Cooling(0.5, 0.02, 30)  # from a start: hot enough to leave the basin it is in
+FIRST = Cooling(0.5, 0.02, 40)  # from a start: hot enough to leave the basin it is in
+MILD = Cooling(0.25, 0.02, 40)  # from one that other searches found
 SECOND = Cooling(0.1, 0.01, 40)  # from where that led
 _AGAIN = Cooling(0.1, 0.02, 30, wide=16.0)
 
@@ -50,6 +51,11 @@ class Clock:
         self.was_stopped = False
         self.share = 1.0
         self.history: list[tuple[float, float, float]] = []
+
+    def reserve(self, seconds: float) -> None:
+        """End so much sooner, but at most by half of the time, for what comes after the search."""
+        if np.isfinite(self.deadline):
+            self.deadline -= min(seconds, 0.5 * (self.deadline - self.began))
 
     def note(self, loss: float) -> None:
         """Remember that a run kept something of this loss now."""
