@@ -248,7 +248,7 @@ class Plan:
         drawn = [isinstance(kind, str) and kind in ("sequential", "random") for kind in kinds]
         work = self._work
         if self._is_bent and work > _SMALL:  # annealing makes up for fewer starts
-            lone = [isinstance(kind, str) and kind == "one" for kind in kinds]
+            lone = [len(kinds) > 1 and isinstance(kind, str) and kind == "one" for kind in kinds]
             return [2 * d + (not d and not o) for d, o in zip(drawn, lone, strict=True)]
         if self._is_bent:
             return [4 if is_drawn else 2 for is_drawn in drawn]
