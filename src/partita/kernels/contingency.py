@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from partita.kernels._compile import jit
+from partita.kernels._compile import inner, jit
 
 _MOST_CELLS = 1 << 20
 
@@ -51,12 +51,13 @@ def joint(draws, sizes, partitions, n_clusters, table):
     (p, m) float64
     """
     m = draws.shape[0]
-    width = min(sizes.max() * n_clusters.max(), _MOST_CELLS)
+    most = _largest(sizes)
+    width = min(most * _largest(n_clusters), _MOST_CELLS)
     counts = np.zeros((4, width), dtype=np.int32)
-    line = np.zeros(sizes.max(), dtype=np.int32)
+    line = np.zeros(most, dtype=np.int32)
     out = np.empty((partitions.shape[0], m), dtype=np.float64)
     for q in range(partitions.shape[0]):
-        wide = sizes.max() * n_clusters[q] > _MOST_CELLS
+        wide = most * n_clusters[q] > _MOST_CELLS
         if wide:
             members, starts = by_cluster(partitions[q], n_clusters[q])
         for first in range(0, m, 4):
@@ -72,7 +73,16 @@ def joint(draws, sizes, partitions, n_clusters, table):
     return out
 
 
-@jit
+@inner
+def _largest(numbers):
+    """Return the largest of some counts: NumPy's own takes longer to compile than all the rest."""
+    most = 0
+    for number in numbers:
+        most = max(most, number)
+    return most
+
+
+@inner
 def _joint_of_four(draws, labels, k, n_clusters, counts, table):
     a, b, c, d = counts[0], counts[1], counts[2], counts[3]
     w, x, y, z = draws
@@ -92,7 +102,7 @@ def _joint_of_four(draws, labels, k, n_clusters, counts, table):
     )
 
 
-@jit
+@inner
 def _take_all(a, b, c, d, cells, table):
     """Sum ``table`` over four tables of counts and set them to zero again."""
     s = t = u = v = 0.0
@@ -105,7 +115,7 @@ def _take_all(a, b, c, d, cells, table):
     return s, t, u, v
 
 
-@jit
+@inner
 def _take_touched(counts, draw, labels, k, table):
     """The same for a table with more cells than items: visit only those that items are in."""
     total = 0.0
@@ -133,7 +143,7 @@ def by_cluster(labels, n_clusters):
     return members, starts
 
 
-@jit
+@inner
 def _joint_by_cluster(draw, members, starts, counts, table):
     total = 0.0
     for k in range(starts.size - 1):
