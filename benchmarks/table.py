@@ -338,11 +338,10 @@ def main():
     table = [HEADS]
     for line in rows(options, {*found, "scikit-learn"}):
         table.append(line)
-        print(".", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+        print(f"{line[0]}, {line[1]}: done", file=sys.stderr, flush=True)
+        if options.markdown:  # as it goes, so that a run cut short leaves what it has
+            into_page(options.markdown, lines, table)
     print(as_text(table))
-    if options.markdown:
-        into_page(options.markdown, lines, table)
 
 
 if __name__ == "__main__":
