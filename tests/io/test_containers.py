@@ -1,5 +1,7 @@
 """Which variable holds the labels, what comes along, and what is said when it is unclear."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,7 +67,12 @@ class TestBeside:
         data = tree(obs=[f"galaxy {i}" for i in range(9)])
         path = tmp_path / "a.nc"
         data.to_netcdf(path, engine="h5netcdf")
-        for draws in (pt.as_draws(data), pt.read_draws(path)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # zarr: text of a fixed length has no specification
+            for version in (2, 3):
+                data.to_zarr(tmp_path / f"{version}.zarr", zarr_format=version)
+        paths = (path, tmp_path / "2.zarr", tmp_path / "3.zarr")
+        for draws in (pt.as_draws(data), *map(pt.read_draws, paths)):
             assert draws.item_names[0] == "galaxy 0"
             assert sorted(draws.traces) == ["alpha", "lp"]
             assert draws.traces["lp"].tolist() == (-ALPHA).tolist()

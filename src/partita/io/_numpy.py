@@ -143,13 +143,18 @@ def _native(
     if not dtype.isnative:
         flat = flat.astype(dtype.newbyteorder("="))
     if dtype.kind == "U":
-        points = flat.view(np.uint32)
-        if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
-            raise FileError(f"{what} is corrupt: it holds text that is not Unicode.")
+        check_text(flat, what)
     try:
         return flat.reshape(header.shape, order="F" if header.fortran else "C")
     except ValueError:  # (0, 2**61) and the like: no bytes, and still too large for NumPy
         raise FileError(f"{what} has a .npy header with an impossible shape.") from None
+
+
+def check_text(flat: NDArray[Any], what: str) -> None:
+    """Refuse fixed-width text, in the byte order of this machine, that is not Unicode."""
+    points = flat.view(np.uint32)
+    if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
+        raise FileError(f"{what} is corrupt: it holds text that is not Unicode.")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.errors import FileError
+from partita.io._numpy import check_text
 from partita.io._source import corrupt
 from partita.io._zarr_codecs import decoder
 from partita.io._zarr_meta import ZarrMeta, read_regular
@@ -91,5 +92,8 @@ class ZarrArray:
             flat: NDArray[Any] = np.frombuffer(raw, np.uint8) != 0
         else:
             flat = np.frombuffer(raw, meta.dtype)
+        if meta.dtype.kind == "U":
+            flat = flat.astype(self.dtype)
+            check_text(flat, what)
         stored = flat.reshape([meta.chunk[axis] for axis in meta.axes])
         return stored.transpose(np.argsort(meta.axes))

@@ -20,7 +20,8 @@ _MOST_METADATA = 1 << 26
 _MOST_NODES = 10_000
 _DEEPEST = 8
 _LARGEST_CHUNK = 1 << 31
-_V2_DTYPE = re.compile(r"[<>|][biuf][1248]")
+_V2_DTYPE = re.compile(r"[<>|][biuf][1248]|[<>]U[1-9][0-9]{0,3}")
+_LONGEST_TEXT = 40_000  # bytes of one value
 _V3_DTYPES = frozenset(
     ("bool", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)), "float32", "float64")
 )
@@ -172,7 +173,9 @@ def _v2(folder: str, found: dict[str, Any]) -> ZarrMeta:
         decoder(str(codec["id"]), repr(folder))
         raise FileError(f"{folder!r} has Zarr filters; write it again without.")
     if not isinstance(descr, str) or not _V2_DTYPE.fullmatch(descr):
-        raise FileError(f"{folder!r} holds data of dtype {str(descr)[:40]}, not numbers.")
+        raise FileError(
+            f"{folder!r} holds data of dtype {str(descr)[:40]}, not numbers or short text."
+        )
     dtype, compressor = np.dtype(descr), found.get("compressor")
     axes = tuple(range(len(shape)))
     return ZarrMeta(
@@ -191,8 +194,13 @@ def _v2(folder: str, found: dict[str, Any]) -> ZarrMeta:
 
 def _v3(folder: str, found: dict[str, Any]) -> ZarrMeta:
     kind, shape = found["data_type"], _sizes(found["shape"])
-    if kind not in _V3_DTYPES:
-        raise FileError(f"{folder!r} holds data of type {str(kind)[:40]}, not numbers.")
+    if isinstance(kind, dict):
+        kind = _text_of(kind)
+    elif kind not in _V3_DTYPES:
+        kind = None
+    if kind is None:
+        named = str(found["data_type"])[:40]
+        raise FileError(f"{folder!r} holds data of type {named}, not numbers or short text.")
     grid, keys = found["chunk_grid"], found["chunk_key_encoding"]
     if grid["name"] != "regular":
         raise FileError(f"{folder!r} has an irregular chunk grid; write it again with a regular.")
@@ -226,8 +234,17 @@ def _v3(folder: str, found: dict[str, Any]) -> ZarrMeta:
     )
 
 
+def _text_of(kind: dict[str, Any]) -> str | None:
+    """Text of a fixed length as NumPy calls it; None for any other type with settings."""
+    size = kind["configuration"].get("length_bytes")
+    good = kind["name"] == "fixed_length_utf32" and type(size) is int and size % 4 == 0
+    return f"U{size // 4}" if good and 0 < size <= _LONGEST_TEXT else None
+
+
 def _fill(value: Any, dtype: np.dtype[Any]) -> Any:
     """What stands where a chunk is missing; text such as "NaN" is for floats alone."""
+    if dtype.kind == "U":
+        return value if isinstance(value, str) else ""
     if value is None:
         value = 0
     if isinstance(value, str):
