@@ -227,3 +227,33 @@ def test_without_dask_the_shell_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["estimate", "draws.npz", "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "pip install 'partita[dask]'" in capsys.readouterr().err
+
+
+def test_arrays_that_a_message_left_at_an_odd_address_are_moved():
+    odd = np.frombuffer(bytearray(81), dtype=np.uint8)[1:].view(np.float64)
+    assert not odd.flags.aligned
+    packed = _dask._aligned(([odd, 3.0], map_pieces, {"kept": 1}))
+    assert packed[0][0].flags.aligned
+    assert packed[1:] == (map_pieces, {"kept": 1})
+
+
+@pytest.mark.slow
+def test_every_answer_is_that_of_one_machine_when_a_worker_dies_too(client, store):
+    search = pt.search.NMF("ls", ranks=(3, 5), n_init=2, polish=True)
+
+    def answers(source, between=lambda: None):
+        draws = pt.Draws(source)
+        best = pt.estimate(draws, search=search, rng=0)
+        between()
+        ball = pt.credible_ball(best, draws)
+        table = pt.item_uncertainty(best, draws).to_numpy(dtype=float)
+        similarity = pt.posterior_similarity(draws, kind="implicit")
+        near = similarity.block(np.arange(3), np.arange(N_ITEMS - 4, N_ITEMS))
+        nid = pt.expected_loss(best.labels, draws, loss="nid")
+        objectives = [step.objective for step in best.path]
+        return best.labels, best.memberships, objectives, ball.distances, table, near, nid
+
+    alone = answers(io.open_zarr(store))
+    there = answers(OnWorkers(io.open_zarr(store)), lambda: _kill_a_worker(client))
+    for a, b in zip(there, alone, strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,14 +166,35 @@ class _Unread:
 
 def _on_block(same: Any, raw: Any, items: slice, pieces: list[Any]) -> Any:
     """What a worker runs: the block as canonical labels, then the work."""
-    work, convert, shared = same
+    work, convert, shared = _aligned(same)
+    pieces = _aligned(pieces)
     with one_blas_thread():
         block = None
         if isinstance(raw, _Unread):
             raw = raw(items)
         if raw is not None:
+            raw = _aligned(np.asarray(raw))
             block = np.ascontiguousarray(raw if convert is None else convert(raw))
         return work(block, items, *pieces, *shared)
+
+
+def _aligned(x: Any) -> Any:
+    """Copy arrays that a message left at an odd address.
+
+    NumPy multiplies those without BLAS, which rounds differently, and numba compiles anew for them.
+    """
+    if isinstance(x, np.ndarray):
+        return x if x.flags.aligned else np.array(x)
+    if isinstance(x, list):
+        return [_aligned(one) for one in x]
+    if isinstance(x, tuple):
+        parts = [_aligned(one) for one in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+    if is_dataclass(x) and not isinstance(x, type):
+        held = {one.name: getattr(x, one.name) for one in fields(x)}
+        moved = {name: _aligned(value) for name, value in held.items()}
+        return x if all(moved[k] is held[k] for k in held) else replace(x, **moved)
+    return x
 
 
 def _piece(x: Any, number: int, items: slice) -> Any:
