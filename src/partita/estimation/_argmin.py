@@ -347,6 +347,8 @@ def _scale(evidence: Evidence) -> dict[str, Any]:
     if not evidence.streams:
         return {"evidence": "draws in memory, similarity never formed"}
     labels: Any = evidence.draws.labels
-    where = "memory" if isinstance(labels, np.ndarray) else f"a store ({labels.source!r})"
+    where = "memory"
+    if not isinstance(labels, np.ndarray):
+        where = f"a store ({getattr(labels.source, 'path', type(labels.source).__name__)})"
     size = item_blocks(labels.shape)[0].stop
     return {"evidence": f"draws in {where}, in blocks of {size:,} items; similarity never formed"}
