@@ -53,6 +53,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "abort_on_example_error": True,
+    "capture_repr": (),
     "matplotlib_animations": False,
     "min_reported_time": 1e9,
     "show_memory": False,
