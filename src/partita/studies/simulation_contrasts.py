@@ -87,11 +87,15 @@ def page(contrasts: dict[str, Frame], shown: list[str]) -> str:
     words = [
         "## The same data, one thing changed\n\nEach of these runs has data sets in common with "
         "this one. `AR` is the mean over the paper's eight methods, `difference` the change in it "
-        "with its standard error, data set by data set; `within 3` counts the cells of the panel "
+        "data set by data set, with the mean of the methods' standard errors; `within 3` counts "
+        "the cells of the panel "
         "within three combined standard errors of the paper, of 24."
     ]
     for name, table in contrasts.items():
         words.append(f"### {name}\n\n" + markdown(_by_panel(table, shown)))
+        moved = _moved(table, shown)
+        if len(moved):
+            words.append("Where AR changes by more than two standard errors:\n\n" + markdown(moved))
     return "\n\n".join(words)
 
 
@@ -115,3 +119,13 @@ def _by_panel(table: Frame, shown: list[str]) -> Frame:
             }
         )
     return pd.DataFrame(rows).set_index("configuration")
+
+
+def _moved(table: Frame, shown: list[str]) -> Frame:
+    """Methods whose adjusted Rand index the change moves, by panel."""
+    ar = table[table.paper.notna()].xs("AR", level="measure")
+    ar = ar[ar.index.get_level_values("method").isin(shown)]
+    moved = ar[ar.difference.abs() > np.maximum(2.0 * ar.se, 0.005)].reset_index()
+    columns = {"ours": "AR here", "changed": "AR changed", "se": "its error", "paper": "paper's AR"}
+    kept = ["configuration", "method", "ours", "changed", "difference", "se", "paper"]
+    return moved[kept].rename(columns=columns).set_index("configuration")
