@@ -1,13 +1,15 @@
 """A mixture fitted in NumPyro, from its MCMC object to a report by three lines of partita.
 
-``DiscreteHMCGibbs`` samples the label of every galaxy along with the rest, so the draws are there
-as they are. ``pip install numpyro`` first.
+The labels are summed out, as NUTS needs it; what is kept instead is, for every draw and galaxy,
+the log weight of each component (``deterministic``). ``pip install numpyro`` first. Labels that a
+model samples itself, say with ``DiscreteHMCGibbs``, are found by ``pt.as_draws(mcmc)``.
 """
 
 import jax
+import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from numpyro.infer import MCMC, NUTS, DiscreteHMCGibbs
+from numpyro.infer import MCMC, NUTS, init_to_value
 
 import partita as pt
 
@@ -16,19 +18,19 @@ K = 6
 
 def model(speed):
     """A mixture of six normals."""
-    weight = numpyro.sample("weight", dist.Dirichlet(jax.numpy.ones(K)))
-    with numpyro.plate("components", K):
-        mean = numpyro.sample("mean", dist.Normal(20, 8))
-        scale = numpyro.sample("scale", dist.InverseGamma(3, 3))
-    with numpyro.plate("galaxies", len(speed)):
-        z = numpyro.sample("z", dist.Categorical(weight))
-        numpyro.sample("speed", dist.Normal(mean[z], scale[z]), obs=speed)
+    weight = numpyro.sample("weight", dist.Dirichlet(jnp.ones(K)))
+    mean = numpyro.sample("mean", dist.Normal(20, 8).expand([K]))
+    scale = numpyro.sample("scale", dist.InverseGamma(3, 3).expand([K]))
+    logs = jnp.log(weight) + dist.Normal(mean, scale).log_prob(speed[:, None])
+    numpyro.deterministic("log_weights", logs)
+    numpyro.factor("likelihood", jax.nn.logsumexp(logs, axis=1).sum())
 
 
 def fitted():
     """The 82 galaxies, four chains."""
-    speed = pt.datasets.load_galaxies().data.ravel() / 1000
-    kernel = DiscreteHMCGibbs(NUTS(model), modified=True)
+    speed = jnp.asarray(pt.datasets.load_galaxies().data.ravel())
+    spread = jnp.quantile(speed, (jnp.arange(K) + 0.5) / K)
+    kernel = NUTS(model, init_strategy=init_to_value(values={"mean": spread}))
     settings = {"num_warmup": 500, "num_samples": 500, "num_chains": 4}
     mcmc = MCMC(kernel, **settings, chain_method="sequential", progress_bar=False)
     mcmc.run(jax.random.PRNGKey(0), speed)
@@ -38,7 +40,7 @@ def fitted():
 def main():
     """Fit, estimate, report."""
     mcmc = fitted()
-    draws = pt.as_draws(mcmc)  # `z` is found
+    draws = pt.Draws.from_log_weights(mcmc, key="log_weights", rng=0)
     best = pt.estimate(draws, loss="vi", rng=0)
     pt.report(best, draws, path="numpyro_report.html")
     print(draws, best, pt.diagnose(draws), sep="\n")

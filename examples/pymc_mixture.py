@@ -14,10 +14,11 @@ K = 6
 
 def fitted():
     """The 82 galaxies under a mixture of six normals, four chains."""
-    speed = pt.datasets.load_galaxies().data.ravel() / 1000
+    speed = pt.datasets.load_galaxies().data.ravel()
     with pm.Model():
         weight = pm.Dirichlet("weight", np.ones(K))
-        mean = pm.Normal("mean", 20, 8, shape=K)
+        spread = np.quantile(speed, (np.arange(K) + 0.5) / K)
+        mean = pm.Normal("mean", 20, 8, shape=K, initval=spread)
         scale = pm.InverseGamma("scale", 3, 3, shape=K)
         parts = pm.Normal.dist(mean, scale, shape=K)
         log_weights = pm.math.log(weight) + pm.logp(parts, speed[:, None])

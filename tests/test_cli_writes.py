@@ -36,7 +36,7 @@ def test_nothing_is_written_beside_the_output(tmp_path, command):
     (work / "out").mkdir(parents=True)
     home.mkdir()
     simulate_draws(8, 20, n_clusters=2, rng=0).save(work / "draws.npz")
-    np.savetxt(work / "data.csv", load_galaxies().data[:20] / 1000, delimiter=",")
+    np.savetxt(work / "data.csv", load_galaxies().data[:20], delimiter=",")
     places = {"HOME": str(home), "TMPDIR": str(home), "MPLCONFIGDIR": str(tmp_path / "mpl")}
     before = everything(home) | everything(work)
     done = subprocess.run(
