@@ -16,7 +16,7 @@ import partita as pt
 from partita import losses
 from partita.evidence import as_evidence
 from partita.losses import _common
-from partita.partitions import Tree, enumerate_partitions
+from partita.partitions import Tree, canonical, enumerate_partitions
 
 NAMES = sorted(losses.NAMES)
 RATIOS = [name for name in NAMES if isinstance(losses.NAMES[name], losses.RatioLoss)]
@@ -53,6 +53,21 @@ def test_is_a_metric_between_partitions(name, pair):
     assert_allclose(loss(a, b), loss(b, a), atol=1e-12)
     relabelled = [f"cluster {x}" for x in b]
     assert loss(a, relabelled) == loss(a, b)
+
+
+@pytest.mark.parametrize("work", [7, 1 << 20])
+@pytest.mark.parametrize("name", ["vi", "binder", "nid", "zero-one"])
+def test_distances_are_those_of_every_pair(name, work, monkeypatch):
+    """More partitions than items or draws, whole and cut into blocks: none may be left out."""
+    monkeypatch.setattr(_common, "_WORK", work)
+    rng = np.random.default_rng(0)
+    partitions = np.stack([canonical(row) for row in rng.integers(0, 3, (11, 4))])
+    draws = pt.Draws(rng.integers(0, 3, (6, 4)))
+    wanted = [
+        [naive.ON_DRAWS[name](draw, labels) for draw in draws.labels] for labels in partitions
+    ]
+    found = losses.distances(losses.NAMES[name], partitions, draws)
+    assert_allclose(found, wanted, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
