@@ -9,6 +9,7 @@ import numpy as np
 from partita import kernels
 from partita.distributed import map_items, ordered_sum
 from partita.similarity import Similarity, landmarks
+from partita.similarity._landmarks import uneven
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,9 +33,10 @@ def frobenius2(
     """
     n = draws.n_items
     if isinstance(draws.labels, np.ndarray) and n * n * draws.n_draws <= _EXACT:
-        return Similarity.from_draws(draws).frobenius2(), True
+        even = draws if uneven(draws) is not None else draws._with(weights=None)
+        return Similarity.from_draws(even).frobenius2(), True
     sample = landmarks(draws, _ROWS, seed, n_jobs=n_jobs)
-    weights = None if draws.weights is None else draws.probabilities
+    weights = None if uneven(draws) is None else draws.probabilities
     parts = map_items(
         row_norms, draws.labels, shared=(sample.labels, weights), n_jobs=n_jobs, label="norm"
     )

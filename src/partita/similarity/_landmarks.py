@@ -13,7 +13,7 @@ from partita.similarity._similarity import posterior_similarity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.typing import IntArray
+    from partita.typing import FloatArray, IntArray
 
 N_LANDMARKS = 1_500
 
@@ -47,4 +47,11 @@ def landmarks(draws: Draws, size: int, seed: int, *, n_jobs: int = 1) -> Landmar
     edges = np.linspace(0, n, size + 1).round().astype(np.intp)
     items = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.intp)
     labels = pick_items(draws.labels, items, n_jobs=n_jobs)
-    return Landmarks(items, labels, Draws(labels, weights=draws.weights, chains=draws.chains))
+    few = Draws(labels, weights=uneven(draws), chains=draws.chains)
+    return Landmarks(items, labels, few)
+
+
+def uneven(draws: Draws) -> FloatArray | None:
+    """The weights of draws, or None where all are equal: counting is ten times quicker then."""
+    w = draws.weights
+    return None if w is None or bool((w == w[0]).all()) else w
