@@ -39,7 +39,7 @@ def client():
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit="1GiB",
             silence_logs=logging.ERROR,
         ) as cluster,

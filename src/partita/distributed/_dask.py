@@ -10,6 +10,7 @@ a client is connected to, or on Dask's threads where there is none.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -60,7 +61,8 @@ class DaskLabels:
                 stacklevel=4,
             )
         self.array = array
-        self._cut: dict[tuple[int, ...], list[Any]] = {}
+        self._cut: dict[tuple[int, int], Any] = {}
+        self._n_tasks: int | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -98,26 +100,55 @@ class DaskLabels:
         import dask
 
         same = dask.delayed((work, convert, tuple(shared)), traverse=False, pure=False)
-        blocks = self._raw(parts) if reads else [None] * len(parts)
-        on_block = dask.delayed(_on_block, pure=False)
-        done = [
-            on_block(same, block, items, [_piece(x, number, items) for x in along])
-            for number, (block, items) in enumerate(zip(blocks, parts, strict=True))
-        ]
+        groups = self._groups(parts)
+        done = [self._done(same, group, at, along, reads) for at, group in enumerate(groups)]
         if not keep:
-            return _gathered(done, label)
-        kept = [[one[0]] if keep == 1 else [one[0][k] for k in range(keep)] for one in done]
-        there, sent = _persisted(kept, [one[1] for one in done], label)
+            return (one for found in _gathered(done, label) for one in found)
+        part_of = dask.delayed(_part_of, pure=False)
+        kept = [[part_of(one, k, keep) for k in range(keep)] for one in done]
+        there, sent = _persisted(kept, [part_of(one, None, keep) for one in done], label)
         pieces = tuple(Pieces(one[k] for one in there) for k in range(keep))
-        return pieces[0] if keep == 1 else pieces, sent
+        return pieces[0] if keep == 1 else pieces, [one for found in sent for one in found]
+
+    def _groups(self, parts: Sequence[slice]) -> list[list[slice]]:
+        """Blocks that are worked on one after another: few tasks, and enough for every thread."""
+        if self._n_tasks is None:
+            self._n_tasks = 2 * _n_threads()
+        size = -(-len(parts) // self._n_tasks)
+        return [list(parts[i : i + size]) for i in range(0, len(parts), size)]
+
+    def _done(
+        self, same: Any, group: list[slice], at: int, along: Sequence[Any], reads: bool
+    ) -> Any:
+        """What comes of a group of blocks, as a list that is not computed yet."""
+        import dask
+
+        pieces = [_piece(x, at, group) for x in along]
+        on_blocks = dask.delayed(_on_blocks, pure=False)
+        if not reads:
+            return on_blocks(same, None, group, 0, *pieces)
+        return self._read_and_done(on_blocks, same, group, pieces)
+
+    def _read_and_done(
+        self, on_blocks: Any, same: Any, group: list[slice], pieces: list[Any]
+    ) -> Any:
+        """A task for each block, so that one block at a time is in memory, and one for the list."""
+        import dask
+
+        raw = self._raw(group)
+        ones = [
+            on_blocks(same, block, [items], number, *pieces)
+            for number, (block, items) in enumerate(zip(raw, group, strict=True))
+        ]
+        return dask.delayed(_chained, pure=False)(*ones)
 
     def _raw(self, parts: Sequence[slice]) -> list[Any]:
         """The blocks as delayed arrays; slices of a store become reads of just that slice."""
-        key = tuple(part.stop for part in parts)
-        if key not in self._cut:
-            pieces = [self.array[:, part].rechunk(-1, method="tasks") for part in parts]
-            self._cut[key] = [piece.to_delayed().ravel()[0] for piece in pieces]
-        return self._cut[key]
+        for part in parts:
+            if (part.start, part.stop) not in self._cut:
+                piece = self.array[:, part].rechunk(-1, method="tasks")
+                self._cut[part.start, part.stop] = piece.to_delayed().ravel()[0]
+        return [self._cut[part.start, part.stop] for part in parts]
 
 
 class OnWorkers(DaskLabels):
@@ -132,6 +163,7 @@ class OnWorkers(DaskLabels):
 
     def __init__(self, handle: LabelSource) -> None:
         self.handle = handle
+        self._n_tasks = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -148,10 +180,14 @@ class OnWorkers(DaskLabels):
         """Read a part of the labels here."""
         return np.asarray(self.handle.read(draws, items))
 
-    def _raw(self, parts: Sequence[slice]) -> list[Any]:
+    def _read_and_done(
+        self, on_blocks: Any, same: Any, group: list[slice], pieces: list[Any]
+    ) -> Any:
+        """One task for the group, which reads a block when its turn comes."""
         import dask
 
-        return [dask.delayed(_Unread(self.handle), traverse=False, pure=False)] * len(parts)
+        unread = dask.delayed(_Unread(self.handle), traverse=False, pure=False)
+        return on_blocks(same, unread, group, 0, *pieces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,18 +200,63 @@ class _Unread:
         return self.handle.read(slice(0, self.handle.shape[0]), items)
 
 
-def _on_block(same: Any, raw: Any, items: slice, pieces: list[Any]) -> Any:
-    """What a worker runs: the block as canonical labels, then the work."""
+def _on_blocks(same: Any, raw: Any, group: list[slice], first: int, *pieces: Any) -> list[Any]:
+    """What a worker runs: block by block, the labels made canonical, then the work.
+
+    ``first`` is the number of the first block among those that the pieces are of.
+    """
     work, convert, shared = _aligned(same)
-    pieces = _aligned(pieces)
+    out = []
     with one_blas_thread():
-        block = None
-        if isinstance(raw, _Unread):
-            raw = raw(items)
-        if raw is not None:
-            raw = _aligned(np.asarray(raw))
-            block = np.ascontiguousarray(raw if convert is None else convert(raw))
-        return work(block, items, *pieces, *shared)
+        for number, items in enumerate(group, start=first):
+            block = None
+            if raw is not None:
+                labels = _aligned(np.asarray(raw(items) if isinstance(raw, _Unread) else raw))
+                block = np.ascontiguousarray(labels if convert is None else convert(labels))
+            own = [_aligned(_own(piece, number, items)) for piece in pieces]
+            out.append(work(block, items, *own, *shared))
+            del block, own
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Along:
+    """Rows of an array from item ``start`` on."""
+
+    start: int
+    rows: Any
+
+
+def _own(piece: Any, number: int, items: slice) -> Any:
+    """The part of a piece of a group that is a block's own."""
+    if isinstance(piece, _Along):
+        return piece.rows[items.start - piece.start : items.stop - piece.start]
+    return piece[number]
+
+
+def _part_of(done: list[Any], k: int | None, keep: int) -> list[Any]:
+    """Of what the work returned for each block, what is sent (None) or the k-th that is kept."""
+    if k is None:
+        return [one[1] for one in done]
+    return [one[0] if keep == 1 else one[0][k] for one in done]
+
+
+def _chained(*lists: list[Any]) -> list[Any]:
+    return [one for some in lists for one in some]
+
+
+def _n_threads() -> int:
+    """The threads of the cluster that a client is connected to, or of this machine."""
+    import sys
+
+    if "distributed" in sys.modules:
+        from distributed import default_client
+
+        try:
+            return max(1, int(sum(default_client().nthreads().values())))
+        except ValueError:  # no client
+            pass
+    return os.cpu_count() or 1
 
 
 def _aligned(x: Any) -> Any:
@@ -197,13 +278,15 @@ def _aligned(x: Any) -> Any:
     return x
 
 
-def _piece(x: Any, number: int, items: slice) -> Any:
+def _piece(x: Any, at: int, group: list[slice]) -> Any:
     """A reference to what is on the workers already, or the part of an array, to travel."""
     if isinstance(x, Pieces):
-        return x[number]
+        return x[at]
     import dask
 
-    return dask.delayed(np.ascontiguousarray(x[items]), traverse=False, pure=False)
+    start = group[0].start
+    rows = np.ascontiguousarray(x[start : group[-1].stop])
+    return dask.delayed(_Along(start, rows), traverse=False, pure=False)
 
 
 def _persisted(
