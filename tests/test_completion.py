@@ -114,8 +114,8 @@ def test_fish_offers(tmp_path, capsys):
     }
     assert "--loss" in offered("partita estimate --lo")
     # A figure has the name of a command, whose flags are then not offered.
-    assert "--style" in offered("partita plot similarity --st")
-    assert offered("partita similarity --st") == []
+    assert "--style" in offered("partita plot similarity --sty")
+    assert offered("partita similarity --sty") == []
 
 
 class Terminal:

@@ -43,13 +43,13 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.format is None and output.endswith(".npz"):
         io.write_npz(output, {"similarity": matrix})
         return
-    names = list(similarity.item_names or range(similarity.n_items))
-    frame = pd.DataFrame(matrix, index=pd.Index(names, name="item"), columns=names)
+    names = io.item_index(similarity.item_names, similarity.n_items)
+    frame = pd.DataFrame(matrix, index=names, columns=names.rename(None))
     form = _common.form(arguments)
     if form == "csv":
         text = str(frame.to_csv())
     elif form == "json":
-        text = _common.to_json({"items": names, "similarity": matrix.tolist()})
+        text = _common.to_json({"items": names.tolist(), "similarity": matrix.tolist()})
     else:
         text = str(frame.to_string(float_format=lambda x: f"{x:.3f}"))
     _common.write(text, arguments)

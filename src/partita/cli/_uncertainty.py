@@ -72,7 +72,10 @@ def _columns(labels: Any, draws: Draws, index: Any) -> pd.DataFrame:
     """Partitions as rows, a column for each item."""
     import pandas as pd
 
-    return pd.DataFrame(labels, index=index, columns=draws.item_names or range(draws.n_items))
+    from partita import io
+
+    names = io.item_index(draws.item_names, draws.n_items).rename(None)
+    return pd.DataFrame(labels, index=index, columns=names)
 
 
 def _items(best: Any, draws: Draws, arguments: argparse.Namespace) -> pd.DataFrame:

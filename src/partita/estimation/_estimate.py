@@ -126,12 +126,11 @@ class Estimate:
         """Return one row an item: its cluster and, where there are any, its memberships."""
         import pandas as pd
 
-        names = self.item_names or range(self.labels.size)
         columns: dict[str, Any] = {"cluster": self.labels}
         if self.memberships is not None:
             for k in range(self.memberships.shape[1]):
                 columns[f"membership_{k}"] = self.memberships[:, k]
-        return pd.DataFrame(columns, index=pd.Index(names, name="item"))
+        return pd.DataFrame(columns, index=io.item_index(self.item_names, self.labels.size))
 
     def save(self, path: Path) -> None:
         """Write everything to an ``.npz`` file that :meth:`load` reads back; no pickle."""

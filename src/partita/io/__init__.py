@@ -14,6 +14,7 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 
 from partita.io._blocks import Blocks
 from partita.io._container import WEIGHTS
+from partita.io._names import item_index
 from partita.io._npy_blocks import open_npy
 from partita.io._numpy import read_npy, read_npz
 from partita.io._objects import container_of
@@ -30,6 +31,7 @@ __all__ = [
     "Weights",
     "check_place",
     "container_of",
+    "item_index",
     "open_npy",
     "open_parquet",
     "open_zarr",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import validate
+from partita import io, validate
 from partita.draws import Draws, as_draws
 from partita.partitions import canonical
 
@@ -34,9 +34,7 @@ def labels_of(partition: Any, draws: Draws) -> NDArray[np.int64]:
 
 def item_index(draws: Draws) -> pd.Index[Any]:
     """Return the names of the items, or their numbers, as the index of a frame."""
-    import pandas as pd
-
-    return pd.Index(draws.item_names or range(draws.n_items), name="item")
+    return io.item_index(draws.item_names, draws.n_items)
 
 
 def n_columns(labels: NDArray[np.int64]) -> int:
