@@ -115,9 +115,9 @@ def _page(study: Mixing, table: Frame) -> str:
     for name in PANELS:
         panel = table.loc[name]
         worst, best, printed = panel.AR.min(), panel.AR.max(), panel["paper's AR"].iloc[0]
-        inside = "between" if worst <= printed <= best else "not between"
+        inside = "lies between" if worst <= printed <= best else "does not lie between"
         lines.append(
-            f"- {name}: the paper's AR of {printed:.3f} lies {inside} that of the worst chain "
+            f"- {name}: the paper's AR of {printed:.3f} {inside} that of the worst chain "
             f"({worst:.3f}) and of the best ({best:.3f})."
         )
     return "\n\n".join(
