@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
-_FEW_DRAWS = 128  # that the first runs see
+_FEW_DRAWS = 250  # that the first runs see
 _BLIND = ("sequential", "random", "one", "singletons")  # starts that know little
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
@@ -103,13 +103,13 @@ class Plan:
         self._runs(shared, tasks, cooling=FIRST)
         if self._few != self.max_draws and not self.clock.is_up():
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
-            leaders = self._leaders(self._many(6, 4, 1))
+            leaders = self._leaders(self._many(6, 4, 3))
             self.found, self.ended = [], []
             self._runs(shared, [(f.start, f.labels, light) for f in leaders], cooling=SECOND)
-        n_leaders = 3 if not self._is_bent and self._work <= _SMALL else self._many(2, 1, 1)
+        n_leaders = self._many(3, 1, 2)
         n_starts = len(self.found)
         tasks = [(f.start, f.labels, moves) for f in self._leaders(n_leaders)]
-        self._runs(shared, tasks, n_coolings=self._many(0, 2, 1))
+        self._runs(shared, tasks, n_coolings=self._many(0, 2, 2))
         ends = self.found[n_starts:]
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared

@@ -58,7 +58,7 @@ class Greedy:
     patience : float
         Attempts in vain, in multiples of K, before rebuilding and splitting stop.
     max_draws : int, optional
-        Search on this many draws, and polish what is found on all. If None, 128 at first and then
+        Search on this many draws, and polish what is found on all. If None, 250 at first and then
         250 to 800 where n_runs is None, else all.
 
     References
