@@ -77,7 +77,7 @@ class TestZarr:
             *[(3, c) for c in (None, ZstdCodec(), BloscCodec(), GzipCodec())],
             (3, [ZstdCodec(), Crc32cCodec()]),
         ],
-        ids=str,
+        ids=lambda x: str(x) if isinstance(x, int) else type(x).__name__,
     )
     @pytest.mark.parametrize("dtype", ["<i4", ">i8", "u1"])
     def test_as_the_zarr_library_writes_it(self, tmp_path, version, codecs, dtype):
