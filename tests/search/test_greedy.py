@@ -120,6 +120,19 @@ def test_totals_are_right_after_annealing(name, draws, seed):
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["id", "nid"])
+def test_draws_that_all_agree_leave_nothing_to_anneal(name):
+    truth = np.arange(12) % 4
+    evidence, loss = Evidence(draws=pt.Draws([truth] * 3)), NAMED[name]
+    state, rng = DrawsProblem(evidence.distinct, loss).state(), np.random.default_rng(0)
+    state.load(truth[: state.labels.size])
+    run = Run(state, rng, 12, Clock())
+    assert state.value == 0.0
+    assert not run.anneal(Cooling(0.2, 0.02, 10))
+    state.anneal(12, np.zeros(3), np.ones(3), rng)
+    assert (state.labels == truth[: state.labels.size]).all()
+
+
 def test_an_item_is_annealed_to_each_cluster_as_often_as_its_loss_says():
     rng = np.random.default_rng(0)
     draws = pt.datasets.simulate_draws(12, 30, n_clusters=3, noise=0.4, rng=0)

@@ -11,7 +11,10 @@ from partita.kernels.mixture_random import shuffle, uniform
 
 @inner
 def _pick(scores, sizes, fresh, heat, random):
-    """A column, each with a chance of exp(score / heat); ``scores`` are overwritten."""
+    """A column, each with a chance of exp(score / heat); ``scores`` are overwritten.
+
+    -1 if no score is a number.
+    """
     most = -np.inf
     for k in range(sizes.shape[0]):
         if sizes[k] > 0 or k == fresh:
@@ -69,7 +72,7 @@ def anneal(
             gains[k] -= (slope + 0.5 * rise * de) * de
         gains[old] = _own(rows[i], old, w, cell, counts, alpha, own)
         best = _pick(gains, sizes, fresh, heats[at], random)
-        if best == old:
+        if best < 0 or best == old:
             continue
         _shift(rows[i], old, best, w, cell, step, counts, table, sizes, j, totals)
         labels[i] = best

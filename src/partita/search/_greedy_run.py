@@ -136,6 +136,8 @@ class Run:
         over many steps of e at first, and less and less.
         """
         state: Any = self.state
+        if state.value <= 0.0:  # nothing is better, and heats go by the loss
+            return False
         before, saved = state.value, state.save()
         n_sweeps = cooling.n_sweeps
         heats = np.geomspace(cooling.hot, cooling.cold, n_sweeps) * before / state.problem.n_items
