@@ -205,16 +205,13 @@ def run_salso(task, folder, options):
     shape = np.array((folder / "size.txt").read_text().split()[:2], np.int32)
     np.concatenate([shape, labels]).tofile(folder / "salso.bin")
     code = SALSO_CODES[task.name.removeprefix("search-")]
-    seconds, peaks = [], []
+    seconds = []
     while len(seconds) < options.repeats and sum(seconds) < options.budget:
         call = [options.salso, folder / "salso.bin", code, 0, 16, len(seconds) + 1]
-        with subprocess.Popen(list(map(str, call)), stdout=subprocess.PIPE, text=True) as child:
-            said = child.stdout.read().split()
-            _, status, used = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
+        done = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=True)
+        said = done.stdout.split()
         seconds.append(float(said[0]))
-        peaks.append(used.ru_maxrss / 1024)
-    return Measured(tuple(seconds), max(peaks), np.array(said[3:], np.int32).tobytes())
+    return Measured(tuple(seconds), np.nan, np.array(said[3:], np.int32).tobytes())
 
 
 def spread(seconds):
@@ -226,6 +223,10 @@ def times(theirs, ours):
     if not (ours > 0 and np.isfinite(theirs)):
         return "-"
     return f"{theirs / ours:,.0f}" if theirs > 100 * ours else f"{theirs / ours:.2g}"
+
+
+def mebibytes(memory):
+    return f"{memory:.1f}" if np.isfinite(memory) else "-"
 
 
 def show(value):
@@ -260,8 +261,8 @@ def row(task, given, rival, own, other):
     values = [task.quality(given, one.answer) for one in (own, other)]
     return (
         f"{task.name.split('-')[0]}: {task.about}", rival, spread(own.seconds),
-        spread(other.seconds), times(seconds[1], seconds[0]), f"{own.memory:.1f}",
-        f"{other.memory:.1f}", times(other.memory, own.memory), task.measure, *map(show, values),
+        spread(other.seconds), times(seconds[1], seconds[0]), mebibytes(own.memory),
+        mebibytes(other.memory), times(other.memory, own.memory), task.measure, *map(show, values),
     )  # fmt: skip
 
 
@@ -295,7 +296,7 @@ def preamble(options, found):
     lines = [machine(), ", ".join(f"{name} {number}" for name, number in here.items())]
     if options.salso:
         absent = [name for name in absent if name != "salso"]
-        lines.append("salso: its library, by a program of one thread, memory of the whole process")
+        lines.append("salso: its library, by a program of one thread, whose memory is not measured")
     if absent:
         lines.append(f"not installed here: {', '.join(absent)}")
     lines.append(
