@@ -68,3 +68,10 @@ def test_only_binder_can_be_certified():
         pt.certify([0, 0], np.ones((2, 2)), loss="vi")
     with pytest.raises(pt.errors.InvalidValueError, match="labels"):
         pt.certify([0, 0, 1], np.ones((2, 2)))
+
+
+def test_an_estimate_is_a_partition_too():
+    draws = pt.datasets.simulate_draws(20, 30, n_clusters=2, rng=0)
+    best = pt.estimate(draws, loss="binder", rng=0)
+    psm = pt.posterior_similarity(draws)
+    assert pt.certify(best, psm) == pt.certify(best.labels, psm)

@@ -234,3 +234,12 @@ def test_three_axes_are_chains_draws_and_items():
     draws = pt.Draws(labels)
     assert draws == pt.Draws(labels.reshape(6, 4), chains=[0, 0, 0, 1, 1, 1])
     assert pt.posterior_similarity(labels).draws == draws
+
+
+def test_a_similarity_is_draws_if_it_was_made_from_them():
+    draws = pt.datasets.simulate_draws(10, 20, n_clusters=2, rng=0)
+    psm = pt.posterior_similarity(draws)
+    assert pt.as_draws(psm) is draws
+    assert pt.credible_ball(draws.labels[0], psm).radius >= 0
+    with pytest.raises(TypeError, match="similarity, which does not hold them"):
+        pt.as_draws(pt.Similarity(psm.to_dense()))

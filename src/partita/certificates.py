@@ -70,7 +70,7 @@ def certify(
 
     Parameters
     ----------
-    labels : array-like of shape (n,)
+    labels : array-like of shape (n,), or Estimate
         The partition to judge.
     similarity : Similarity, Draws or array-like of shape (n, n)
         A bare array is taken as the matrix π̂.
@@ -106,6 +106,7 @@ def certify(
         validate.real("time_limit", time_limit, low=0, open_low=True)
     evidence = _evidence(similarity)
     n = evidence.n_items
+    labels = getattr(labels, "labels", labels)
     partition = canonical(validate.labels("labels", labels, n_items=n))
     matrix = evidence.similarity.to_dense()
     d = _cliques.costs(np.asarray(matrix, dtype=np.float64), chosen.a)

@@ -72,6 +72,29 @@ def test_refusals(table, tmp_path, capsys, words, match):
     assert match in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"header": False, "index": False}, "taken as an item"),
+        ({"header": True, "index": True}, "taken as an index"),
+        ({"header": True, "index": False}, ""),
+    ],
+)
+def test_every_item_is_read_and_no_index_is_data(tmp_path, capsys, mark, words, said):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(8, 2)), columns=["a", "b"])
+    frame.to_csv(tmp_path / "data.csv", sep=mark, **words)
+    call = ["sample", str(tmp_path / "data.csv"), "-o", str(tmp_path / "o.npz")]
+    assert main([*call, "--draws", "20", "--burn", "5", "--seed", "1", "--jobs", "1"]) == 0
+    found = pt.read_draws(tmp_path / "o.npz")
+    again = pt.sample_mixture(frame.to_numpy(), n_draws=20, n_burn=5, rng=1)
+    assert (found.labels == again.labels).all()
+    assert found.n_items == 8
+    told = capsys.readouterr().err
+    assert said in told if said else "taken as" not in told
+
+
 def test_a_file_that_is_not_there(tmp_path, capsys):
     assert main(["sample", str(tmp_path / "no.csv"), "-o", "o.npz"]) == 2
     assert "cannot be read" in capsys.readouterr().err

@@ -366,3 +366,9 @@ def test_a_number_that_no_weight_gives_is_a_warning():
     with pytest.warns(pt.errors.PartitaWarning, match="No weight"):
         best = pt.estimate([[0, 0, 1, 1]] * 3, loss="binder", n_clusters=3, rng=0)
     assert best.n_clusters in (2, 4)
+
+
+def test_a_search_from_labels_has_a_name():
+    draws = pt.datasets.simulate_draws(20, 30, n_clusters=2, rng=0)
+    best = pt.estimate(draws, search=Greedy(starts=(np.arange(20) % 3,)), rng=0)
+    assert "starts" in repr(best)

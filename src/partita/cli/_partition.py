@@ -80,10 +80,10 @@ def data(arguments: argparse.Namespace, draws: Draws) -> Any:
                 "`--names` and `--columns` are of `--data`, which is not given."
             )
         return None
+    from partita.cli._data import read_table
     from partita.cli._match import order_of
-    from partita.cli._sample import read_table
 
-    table = read_table(arguments)
+    table = read_table(arguments, say=True)
     if len(table) != draws.n_items:
         raise InvalidValueError(
             f"{arguments.data!r} must have a row for each of the {draws.n_items:,} items of the "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from partita import io, losses, search, validate
 from partita.cli import _common, _estimate, _partition, _sample
+from partita.cli._data import read_table
 from partita.cli._words import for_the_shell
 from partita.errors import PartitaWarning
 
@@ -89,7 +90,7 @@ def _report(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None
         best,
         draws,
         arguments.report,
-        _sample.read_table(arguments),
+        read_table(arguments),
         command=_partition.command(
             arguments.words,
             burn=arguments.burn,

@@ -10,12 +10,11 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from partita.errors import FileError, InvalidValueError
+from partita.cli._data import read_table
+from partita.errors import InvalidValueError
 from partita.mixture import partition_priors, priors, starts
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from partita.draws import Draws
 
 
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what ``partita sample`` and ``partita run`` share."""
-    parser.add_argument("data", help="a csv or tsv file (gzip too), an item a row, with a header")
+    parser.add_argument("data", help="a csv or tsv file (gzip too), an item a row")
     reading = parser.add_argument_group("reading the data")
     reading.add_argument("--columns", help="columns to use, separated by commas; default: all")
     reading.add_argument("--names", metavar="COLUMN", help="the column that names the items")
@@ -66,7 +65,7 @@ def sample(arguments: argparse.Namespace) -> Draws:
     from partita.mixture import sample_mixture
 
     return sample_mixture(
-        read_table(arguments),
+        read_table(arguments, say=True),
         n_draws=arguments.draws,
         n_burn=arguments.burn,
         thin=arguments.thin,
@@ -81,37 +80,6 @@ def sample(arguments: argparse.Namespace) -> Draws:
         n_jobs=arguments.jobs,
         checkpoint=arguments.checkpoint,
     )
-
-
-def read_table(arguments: argparse.Namespace) -> pd.DataFrame:
-    """The columns asked for, as numbers, items named."""
-    import pandas as pd
-
-    path = arguments.data
-    tabs = str(path).removesuffix(".gz").endswith((".tsv", ".txt"))
-    try:
-        table = pd.read_csv(path, sep="\t" if tabs else ",")
-    except OSError as error:
-        raise FileError(f"{path!r} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, UnicodeError) as error:
-        raise FileError(f"{path!r} is not a table: {' '.join(str(error).split())}.") from None
-    wanted = arguments.columns.split(",") if arguments.columns else None
-    missing = [c for c in [*(wanted or []), arguments.names] if c and c not in table.columns]
-    if missing:
-        listed = ", ".join(map(str, table.columns))
-        raise InvalidValueError(f"{path!r} has no column {missing[0]!r}; it has {listed}.")
-    if arguments.names:
-        table = table.set_index(arguments.names)
-    table = table[wanted] if wanted else table
-    words = [c for c in table.columns if not pd.api.types.is_numeric_dtype(table[c])]
-    if words:
-        numbers = ",".join(str(c) for c in table.columns if c not in words)
-        raise InvalidValueError(
-            f"{path!r} has columns that are not numbers ({', '.join(map(str, words))}); "
-            f"say which column names the items, such as --names {words[0]}, or which columns to "
-            f"use, such as --columns {numbers or 'A,B'}."
-        )
-    return table
 
 
 def _concentration(text: str | None) -> float | tuple[float, float] | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from partita import io, validate
 from partita.draws._draws import Draws
-from partita.errors import FileError, InvalidValueError
+from partita.errors import FileError, InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
     from partita.typing import Path
@@ -123,10 +123,10 @@ def as_draws(data: Any, *, key: str | None = None) -> Draws:
     Parameters
     ----------
     data : object
-        A Draws; a path, or a list of paths, one chain each; an array (draws, items) or (chains,
-        draws, items), nested lists or a DataFrame; ArviZ InferenceData or DataTree, an xarray
-        Dataset or DataArray; a dict of samples; NumPyro's MCMC, PyMC's MultiTrace or a fit of
-        CmdStanPy.
+        A Draws, or a Similarity that was made from draws; a path, or a list of paths, one chain
+        each; an array (draws, items) or (chains, draws, items), nested lists or a DataFrame; ArviZ
+        InferenceData or DataTree, an xarray Dataset or DataArray; a dict of samples; NumPyro's
+        MCMC, PyMC's MultiTrace or a fit of CmdStanPy.
     key : str, optional
         The variable that holds the labels, where there are several.
 
@@ -140,6 +140,13 @@ def as_draws(data: Any, *, key: str | None = None) -> Draws:
         return data
     if isinstance(data, str | PathLike) or _is_paths(data):
         return read_draws(data, key=key)
+    if hasattr(data, "to_dense") and hasattr(data, "draws"):
+        if data.draws is None:
+            raise InvalidTypeError(
+                "`draws` must be posterior draws; got a similarity, which does not hold them. Pass "
+                "the draws that it was made from."
+            )
+        return as_draws(data.draws)
     container = io.container_of(data)
     if container is not None:
         return _of(io.table_of(container, key))

@@ -34,7 +34,7 @@ def as_target(
         except (TypeError, ValueError):
             raise InvalidTypeError(
                 "`similarity` must be a Similarity or a matrix of numbers; "
-                f"got {type(similarity).__name__}."
+                f"got {type(similarity).__name__}. From draws: posterior_similarity(draws)."
             ) from None
         stays = where is None
     elif device is None:

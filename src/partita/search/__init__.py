@@ -135,6 +135,14 @@ def name_of(search: Any) -> str:
     seconds: Any = getattr(search, "time_limit", None)
     for name, value in NAMES.items():
         is_like = seconds is not None and isinstance(value, type(search))
-        if value == search or (is_like and limited(value, seconds) == search):
+        if _is_same(value, search) or (is_like and _is_same(limited(value, seconds), search)):
             return name
     return repr(search)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two searches are equal; one that starts from arrays is like no other."""
+    try:
+        return bool(one == other)
+    except ValueError:  # an array compares item by item
+        return False
