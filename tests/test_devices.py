@@ -229,3 +229,17 @@ class TestShell:
         if not torch.cuda.is_available():
             assert main([*words, "--device", "cuda"]) != 0
             assert "sees no GPU here" in capsys.readouterr().err
+
+
+def test_a_device_is_not_forgotten_where_items_are_many(monkeypatch):
+    pytest.importorskip("torch")
+    from partita.nmf import Streamed
+
+    def never(*_args, **_words):
+        raise AssertionError("the host's way was taken")
+
+    monkeypatch.setattr(Streamed, "fits", never)
+    monkeypatch.setattr("partita.evidence.LARGE", 40)
+    draws = pt.datasets.simulate_draws(60, 20, n_clusters=3, rng=0)
+    how = pt.search.NMF("ls", ranks=(3,), n_init=2, device="torch:cpu")
+    assert pt.estimate(draws, loss="binder", search=how, rng=0).n_clusters == 3

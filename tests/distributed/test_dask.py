@@ -11,6 +11,7 @@ import os
 import pickle
 import shutil
 import signal
+import subprocess
 import sys
 
 import joblib
@@ -257,3 +258,13 @@ def test_every_answer_is_that_of_one_machine_when_a_worker_dies_too(client, stor
     there = answers(OnWorkers(io.open_zarr(store)), lambda: _kill_a_worker(client))
     for a, b in zip(there, alone, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_without_a_cluster_dask_works_on_as_before():
+    code = (
+        "import dask.array as da, numpy as np, partita as pt; "
+        "x = np.arange(40).reshape(4, 10) % 3; "
+        "assert pt.Draws(da.from_array(x, chunks=(-1, 3))).n_items == 10; "
+        "assert da.ones(3).sum().compute() == 3"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

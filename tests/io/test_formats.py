@@ -153,3 +153,37 @@ def test_every_verb_takes_them(tmp_path):
     )
     path = FILES["netcdf 4"](tmp_path)
     assert pt.posterior_similarity(path).draws == pt.as_draws(tree())
+
+
+STORES = [name for name in FILES if name.startswith(("npy", "zarr", "parquet"))]
+
+
+@pytest.mark.filterwarnings("ignore::zarr.errors.ZarrUserWarning")
+@pytest.mark.parametrize("name", STORES)
+def test_labels_that_stay_in_their_file_keep_what_came_with_them(tmp_path, name):
+    path = FILES[name](tmp_path)
+    stored = pt.read_draws(path, stored=True)
+    assert not isinstance(stored.labels, np.ndarray)
+    whole = pt.read_draws(path)
+    assert np.array_equal(np.asarray(stored.labels), whole.labels)
+    assert stored.item_names == whole.item_names
+    assert stored.n_chains == whole.n_chains
+    assert stored.traces.keys() == whole.traces.keys()
+
+
+@pytest.mark.filterwarnings("ignore::zarr.errors.ZarrUserWarning")
+def test_weights_in_a_store_are_weights(tmp_path):
+    weighted = pt.Draws(LABELS, weights=np.arange(1, 25))
+    given = weighted.to_arviz()
+    given = given.to_datatree() if hasattr(given, "to_datatree") else given
+    given.to_zarr(tmp_path / "a.zarr")
+    whole = pt.read_draws(tmp_path / "a.zarr")
+    stored = pt.read_draws(tmp_path / "a.zarr", stored=True)
+    assert whole.weights is not None
+    assert np.array_equal(stored.weights, whole.weights)
+
+
+def test_several_files_are_not_left_where_they_are(tmp_path):
+    path = FILES["npy"](tmp_path)
+    with pytest.raises(ValueError, match="`stored` must go with one file"):
+        pt.read_draws([path, path], stored=True)

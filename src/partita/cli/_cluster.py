@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -61,14 +60,14 @@ def on_workers(arguments: argparse.Namespace) -> Draws | None:
     if opener is None:
         return None
     from partita.distributed import OnWorkers
-    from partita.draws import Draws
+    from partita.draws._read import around
 
     words = {"orient": arguments.orient}
     if arguments.key is not None:
         words["key"] = arguments.key
     blocks = opener(arguments.draws, **words)
-    labels: Any = OnWorkers(blocks)
-    return Draws(labels, chains=blocks.chains)
+    path, how = arguments.draws, {"orient": arguments.orient, "key": arguments.key}
+    return around(OnWorkers(blocks), blocks.chains, path, **how)
 
 
 def _opener(arguments: argparse.Namespace) -> Callable[..., Any] | None:
@@ -77,14 +76,9 @@ def _opener(arguments: argparse.Namespace) -> Callable[..., Any] | None:
     other = ("similarity", "log_weights")
     if path is None or any(getattr(arguments, name, False) for name in other):
         return None
-    from partita import io
+    from partita.draws._read import opener_of
 
-    if os.path.isdir(path):
-        return io.open_zarr
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix == ".npy" and arguments.key is None:
-        return io.open_npy
-    return io.open_parquet if suffix in (".parquet", ".pq") else None
+    return opener_of(path, arguments.key)
 
 
 def _client(address: str) -> Any:

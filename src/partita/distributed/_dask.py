@@ -13,7 +13,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -332,6 +334,8 @@ def _told(call: Callable[[], Any]) -> Any:
     """Call Dask: no word about large graphs, and a clear one where workers keep dying."""
     import dask
 
+    with suppress(ImportError):  # before its options are set: what it adds to them must stay
+        import_module("distributed")
     try:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             return call()

@@ -63,22 +63,32 @@ def read_draws(
     """
     how: dict[str, Any] = {"orient": orient, "header": header, "index": index, "key": key}
     if not isinstance(path, str | PathLike):
+        _one_file(stored)
         return _chains_of(list(path), how)
     text = os.fspath(path)
     if isinstance(text, str) and glob.has_magic(text) and not os.path.lexists(text):
         found = sorted(glob.glob(text), key=_by_number)
         if not found:
             raise FileError(f"{text!r} matches no file.")
+        _one_file(stored)
         return _chains_of(found, how)
     kept = open_stored(text, orient=orient, key=key, stored=stored)
     return _of(io.read_table(text, **how)) if kept is None else kept
+
+
+def _one_file(stored: bool | None) -> None:
+    if stored:
+        raise InvalidValueError(
+            "`stored` must go with one file; got several. Put their draws into one with "
+            "DrawsWriter, or leave `stored` out."
+        )
 
 
 def open_stored(
     path: str, *, orient: str = "draws", key: str | None = None, stored: bool | None = None
 ) -> Draws | None:
     """Draws whose labels stay in their file; None where they are to be read whole."""
-    opener = None if stored is False else _opener(path, key)
+    opener = None if stored is False else opener_of(path, key)
     if opener is None:
         if stored:
             raise InvalidValueError(
@@ -93,10 +103,27 @@ def open_stored(
     labels: Any = opener(path, **words)
     if stored is None and labels.shape[0] * labels.shape[1] * labels.dtype.itemsize < room:
         return None
-    return Draws(labels, chains=labels.chains)
+    return around(labels, labels.chains, path, orient=orient, key=key)
 
 
-def _opener(path: str, key: str | None) -> Callable[..., Any] | None:
+def around(
+    labels: Any, chains: Any, path: str, *, orient: str = "draws", key: str | None = None
+) -> Draws:
+    """Draws whose labels stay in a file, with all else that the file says of them."""
+    beside = io.read_beside(path, orient=orient, key=key)
+    if beside is None:
+        return Draws(labels, chains=chains)
+    return Draws(
+        labels,
+        weights=beside.weights,
+        chains=beside.chains,
+        item_names=beside.item_names,
+        traces=beside.traces,
+        assumptions=beside.assumptions,
+    )
+
+
+def opener_of(path: str, key: str | None) -> Callable[..., Any] | None:
     """What opens a file for reading in blocks; None if it must be read whole."""
     suffix = os.path.splitext(path.rstrip("/" + os.sep))[1].lower()
     if os.path.isdir(path) or suffix == ".zarr":

@@ -71,19 +71,39 @@ def whole(container: Container, entry: Entry) -> NDArray[Any]:
 
 def labels_in(container: Container, key: str | None, orient: str = "draws") -> Found:
     """Find the labels of a container and read them, with chains, names and traces."""
-    entry, why = choose(container.entries, key, container.where, lambda e: _probe(container, e))
-    axes = _label_axes(entry, container.where, orient)
+    entry, axes, said = _chosen(container, key, orient)
     array = whole(container, entry).transpose(axes.order)
-    n_draws = math.prod(array.shape[:-1])
-    rest = _Beside(container, entry, axes)
+    labels = array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
+    return _found(container, entry, axes, said, labels)
+
+
+def beside_labels(container: Container, key: str | None, orient: str = "draws") -> Found:
+    """What comes with the labels; they are not read, and stand as zeros that take no memory."""
+    entry, axes, said = _chosen(container, key, orient)
+    sizes = [entry.shape[i] for i in axes.order]
+    labels = np.broadcast_to(np.uint8(0), (math.prod(sizes[:-1]), sizes[-1]))
+    return _found(container, entry, axes, said, labels)
+
+
+def _chosen(
+    container: Container, key: str | None, orient: str
+) -> tuple[Entry, Axes, tuple[str, ...]]:
+    entry, why = choose(container.entries, key, container.where, lambda e: _probe(container, e))
     said = (f"Labels are the variable {entry.name!r}: {why}.",) if entry.name else ()
+    return entry, _label_axes(entry, container.where, orient), said
+
+
+def _found(
+    container: Container, entry: Entry, axes: Axes, said: tuple[str, ...], labels: NDArray[Any]
+) -> Found:
+    rest, shape = _Beside(container, entry, axes), tuple(entry.shape[i] for i in axes.order)
     return Found(
-        labels=array.reshape(n_draws, array.shape[-1]),
-        chains=chain_numbers(array.shape) if axes.chain is not None else rest.chains(),
+        labels=labels,
+        chains=chain_numbers(shape) if axes.chain is not None else rest.chains(),
         item_names=rest.names(axes.rest[0]),
         traces=rest.traces(),
         weights=rest.scalar(WEIGHTS),
-        assumptions=said + rest.said(array.shape),
+        assumptions=said + rest.said(shape),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from partita import validate
 from partita.errors import FileError, InvalidTypeError, InvalidValueError
 from partita.io._blocks import chain_numbers
-from partita.io._container import Container, labels_in
+from partita.io._container import Container, Found, beside_labels, labels_in
 from partita.io._formats import CONTAINERS, open_container
 from partita.io._lines import text_lines
 from partita.io._numpy import Archive, Header, read_open_npy
@@ -143,6 +143,19 @@ def _from_container(kind: Format, path: str, key: str | None, orient: str) -> Ta
     with reading(path), open_container(kind, path) as (container, said):
         table = table_of(container, key, orient)
     return replace(table, assumptions=(*said, *table.assumptions))
+
+
+def read_beside(path: str, *, key: str | None = None, orient: str = "draws") -> Found | None:
+    """What comes with labels that stay in their file, which are not read; None for ``.npy``."""
+    kind: Format = "zarr"
+    if not os.path.isdir(path):
+        with opened(path) as file:
+            kind = format_of(file, path)
+    if kind not in CONTAINERS:
+        return None
+    with reading(path), open_container(kind, path) as (container, said):
+        found = beside_labels(container, key, orient)
+    return replace(found, assumptions=(*said, *found.assumptions))
 
 
 def _only_for(what: str, path: str, **arguments: object) -> None:

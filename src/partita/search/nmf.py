@@ -90,7 +90,9 @@ class NMF:
         """Yield, rank by rank, one partition for each reading of the best restart."""
         n = evidence.n_items
         ranks = [k for k in self.ranks if k <= n] or [n]
-        if evidence.is_large and self.solver == "fast":
+        if self.device is not None and evidence.has_draws:
+            _check_held(evidence.draws.labels)
+        if evidence.is_large and self.solver == "fast" and self.device is None:
             yield from self._streamed(evidence, loss, ranks, rng, n_jobs)
             return
         with progress(len(ranks) * self.n_init, f"nmf-{self.model}") as bar:
@@ -181,3 +183,12 @@ def _about(fit: Factorization, how: str, reading: nmf.Reading) -> dict[str, Any]
         "restart_labels": restarts.astype(smallest_dtype(fit.rank)),
         "restart_objectives": fit.restart_objectives,
     }
+
+
+def _check_held(labels: Any) -> None:
+    """A device counts pairs of labels that are in memory."""
+    if not isinstance(labels, np.ndarray):
+        raise InvalidValueError(
+            "`device` must go with draws in memory; got labels in a file or on a cluster. Read "
+            "them whole (stored=False), or leave `device` out."
+        )
