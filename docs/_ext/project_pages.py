@@ -24,16 +24,8 @@ def write(app) -> None:
 
 
 def relink(app, docname: str, source: list[str]) -> None:
-    """Lead links that go up to those pages, and leave out of the contents what is not there."""
+    """Lead links that go up to those pages."""
     source[0] = _UP.sub(lambda m: f"](project/{m[1].lower()}.md", source[0])
-    if docname == "index":
-        here = Path(app.srcdir)
-        kept = [
-            line
-            for line in source[0].split("\n")
-            if not re.fullmatch(r"[a-z_]+", line) or (here / f"{line}.md").exists()
-        ]
-        source[0] = "\n".join(kept)
 
 
 def setup(app):
