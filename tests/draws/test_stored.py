@@ -111,3 +111,15 @@ def test_pieces_stay_with_their_blocks_and_come_in_order(small_blocks, n_jobs):
     np.testing.assert_array_equal(np.concatenate(again), labels.sum(axis=0) * np.concatenate(kept))
     alone = ordered_sum(s for _, s in map_items(tally, labels, along=(weights,), shared=(0.5,)))
     np.testing.assert_array_equal(ordered_sum(sent), alone)
+
+
+def test_norms_factors_and_modes_of_labels_in_a_file(tmp_path):
+    here = pt.datasets.simulate_draws(30, 20, n_clusters=3, rng=0)
+    np.save(tmp_path / "draws.npy", here.labels)
+    there = pt.read_draws(tmp_path / "draws.npy", stored=True)
+    similarity = pt.Similarity.from_draws(there)
+    assert similarity.frobenius2() == pt.Similarity.from_draws(here).frobenius2()
+    fit = pt.factorize(similarity, model="ls", rank=3, n_init=2, rng=0)
+    assert fit.labels.size == 30
+    modes = pt.summarize_modes(there, rng=0)
+    np.testing.assert_array_equal(modes.weights, pt.summarize_modes(here, rng=0).weights)

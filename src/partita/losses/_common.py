@@ -303,7 +303,7 @@ def _add_cross_sums(
 
 def _partitions(labels: IntArray) -> IntArray:
     """Canonical rows in the one dtype that the kernels are compiled for, beside each of draws'."""
-    return canonical_rows(labels).astype(np.uint32)
+    return canonical_rows(np.asarray(labels)).astype(np.uint32)
 
 
 def _joint(draws: IntArray, partitions: IntArray, table: Any) -> NDArray[np.float64]:

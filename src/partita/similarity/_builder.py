@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
+from partita.distributed import blocks
 from partita.draws import Draws
 from partita.errors import InvalidValueError
 from partita.similarity._similarity import Similarity, posterior_similarity
@@ -73,9 +74,9 @@ class SimilarityBuilder:
             part = posterior_similarity(held, n_jobs=self._n_jobs).to_dense()
             share = float(weights.sum())
             if self._sum is None:
-                self._sum = part * share
-            else:
-                self._sum += part * share
+                self._sum = np.zeros_like(part)
+            for rows in blocks(part.shape[0], 256):  # no third matrix
+                self._sum[rows] += part[rows] * share
             self._total += share
         self._labels, self._weights = [], []
 

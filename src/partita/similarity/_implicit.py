@@ -117,7 +117,7 @@ class Implicit:
             parts = (self.block(items[b], items) for b in blocks(self.n_items, 256))
             return float(sum(np.vdot(part, part) for part in parts))
         square = np.arange(self.n_items + 1, dtype=np.float64) ** 2
-        labels, sizes, w = distinct.labels, distinct.n_clusters, distinct.probabilities
+        labels, sizes, w = np.asarray(distinct.labels), distinct.n_clusters, distinct.probabilities
         total = 0.0
         for part in blocks(distinct.n_draws, _WORK // (self.n_items * distinct.n_draws)):
             joint = kernels.contingency.joint(labels, sizes, labels[part], sizes[part], square)
