@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_plot_formats(folder, suffix):
         (["plot", "memberships-by-rank", "--ranks", "a", "-o", "x.png"], "--ranks must be"),
         (["plot", "nothing", "-o", "x.png"], "invalid choice"),
         (["report", "--data", "nowhere.csv", "--no-compare"], "cannot be read"),
-        (["report", "--data", "truth.csv", "--no-compare"], "must have a row for each of the 24"),
+        (["report", "--data", "short.csv", "--no-compare"], "must have a row for each of the 24"),
         (["report", "--names", "a"], "`--names` and `--columns` are of `--data`"),
         (["report", "-o", "no/where.html"], "there is no directory"),
         (["plot", "similarity", "-o", "no/where.png"], "there is no directory"),
@@ -66,6 +67,7 @@ def test_plot_formats(folder, suffix):
 )
 def test_mistakes(folder, capsys, monkeypatch, words, complaint):
     monkeypatch.chdir(folder)
+    Path("short.csv").write_text("a,b\n1,2\n3,4\n")
     at = 2 if words[0] == "plot" else 1
     words = [*words[:at], "draws.csv", *words[at:]]
     try:
