@@ -127,6 +127,13 @@ class TestText:
         assert draws.labels.tolist() == pt.Draws(LABELS).labels.tolist()
         assert "predictions" in draws.assumptions[-2]
 
+    def test_a_run_of_premium(self):
+        draws = pt.read_draws(DATA / "premium_z.txt")  # twelve subjects in two groups, two new ones
+        assert (draws.n_draws, draws.n_items) == (10, 12)
+        raw = np.loadtxt(DATA / "premium_z.txt", dtype=int)
+        for ours, theirs in zip(draws.labels, raw[:, :12], strict=True):
+            assert pt.adjusted_rand_index(ours, theirs) == 1.0
+
     def test_premium_has_no_header(self, tmp_path):
         path = text(tmp_path / "out_z.txt", "0 1 2 3 4 5 6 7 8 9 10\n" + "0 " * 10 + "0\n")
         assert pt.read_draws(path).n_draws == 2

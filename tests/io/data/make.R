@@ -22,3 +22,11 @@ saveRDS(structure(list(half(1:12), half(13:24)), class = "mcmc.list"), "coda.rds
 frame <- as.data.frame(cls)
 frame$.chain <- rep(1:2, each = 12)
 saveRDS(frame, "frame.rds")
+
+# premium_z.txt and premium_log.txt, by PReMiuM 3.2.13 where it is installed: twelve subjects in two groups, two more to be predicted.
+if (requireNamespace("PReMiuM", quietly = TRUE)) {
+  set.seed(1)
+  x <- data.frame(a = c(rnorm(6), rnorm(6, 6)), b = c(rnorm(6), rnorm(6, 6)), outcome = 0)
+  PReMiuM::profRegr(covNames = c("a", "b"), data = x, predict = data.frame(a = c(0, 6), b = c(0, 6)), excludeY = TRUE,
+                    xModel = "Normal", yModel = "Normal", nSweeps = 10, nBurn = 20, output = "premium", seed = 1)
+}
