@@ -208,7 +208,6 @@ def _page(ceilings: Frame, tried: Frame) -> str:
             + markdown(shown[[*columns, "distance"]]),
             "## Sampled\n\nThe four conventional methods on data of the nearest readings, averaged "
             "over methods; `rms z` is the root mean square over their 24 cells at f and h, or 12 "
-            "at d, in combined standard errors.\n\n"
-            + markdown(tried),
+            "at d, in combined standard errors.\n\n" + markdown(tried),
         )
     )
