@@ -18,6 +18,7 @@ from partita.distributed._items import (
     map_items,
     map_pieces,
     ordered_sum,
+    sum_items,
 )
 from partita.distributed._threads import Progress, blocks, map_blocks, progress
 
@@ -36,4 +37,5 @@ __all__ = [
     "one_blas_thread",
     "ordered_sum",
     "progress",
+    "sum_items",
 ]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.distributed._alone import one_blas_thread
-from partita.distributed._items import Pieces
+from partita.distributed._items import RUN, Pieces, added, sums_of_runs
 from partita.distributed._threads import progress
 from partita.errors import InvalidValueError, OutOfMemoryError, PartitaWarning
 
@@ -90,6 +90,7 @@ class DaskLabels:
         along: Sequence[Any],
         shared: Sequence[Any],
         keep: int,
+        add: bool,
         reads: bool,
         label: str,
     ) -> Any:
@@ -97,7 +98,8 @@ class DaskLabels:
 
         Returns
         -------
-        iterator of results in order; if ``keep``, (Pieces or a tuple of so many, what is sent)
+        iterator of results in order, or their sum if ``add``; if ``keep``, (Pieces or a tuple of
+        so many, what is sent)
         """
         import dask
 
@@ -105,18 +107,23 @@ class DaskLabels:
         groups = self._groups(parts)
         done = [self._done(same, group, at, along, reads) for at, group in enumerate(groups)]
         if not keep:
+            if add:
+                return next(_gathered([_added(done)], label))
             return (one for found in _gathered(done, label) for one in found)
         part_of = dask.delayed(_part_of, pure=False)
         kept = [[part_of(one, k, keep) for k in range(keep)] for one in done]
-        there, sent = _persisted(kept, [part_of(one, None, keep) for one in done], label)
+        sent = [part_of(one, None, keep) for one in done]
+        there, here = _persisted(kept, [_added(sent)] if add else sent, label)
         pieces = tuple(Pieces(one[k] for one in there) for k in range(keep))
-        return pieces[0] if keep == 1 else pieces, [one for found in sent for one in found]
+        found = here[0] if add else [one for some in here for one in some]
+        return pieces[0] if keep == 1 else pieces, found
 
     def _groups(self, parts: Sequence[slice]) -> list[list[slice]]:
         """Blocks that are worked on one after another: few tasks, and enough for every thread."""
         if self._n_tasks is None:
             self._n_tasks = 2 * _n_threads()
         size = -(-len(parts) // self._n_tasks)
+        size += -size % RUN  # whole runs, whose sums are what travels
         return [list(parts[i : i + size]) for i in range(0, len(parts), size)]
 
     def _done(
@@ -241,6 +248,18 @@ def _part_of(done: list[Any], k: int | None, keep: int) -> list[Any]:
     if k is None:
         return [one[1] for one in done]
     return [one[0] if keep == 1 else one[0][k] for one in done]
+
+
+def _added(lists: list[Any]) -> Any:
+    """The sum of lists of results: of runs where each list is, then of those at one worker."""
+    import dask
+
+    runs = [dask.delayed(sums_of_runs, pure=False)(one) for one in lists]
+    return dask.delayed(_sum_of_runs, pure=False)(*runs)
+
+
+def _sum_of_runs(*lists: list[Any]) -> Any:
+    return added(one for some in lists for one in some)
 
 
 def _chained(*lists: list[Any]) -> list[Any]:

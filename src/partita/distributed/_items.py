@@ -8,13 +8,14 @@ process) without side effects: ``block`` is a C-contiguous array (n_draws, some 
 the slice that it is of, ``pieces`` what belongs to those items and ``shared`` what all blocks get.
 
 A source that lives elsewhere, such as a Dask array, has a method ``map_items(work, parts, *,
-convert, along, shared, keep, reads, label)`` and runs the work there; it must give what `_local`
-gives, in order.
+convert, along, shared, keep, add, reads, label)`` and runs the work there; it must give what
+`_local` gives, in order, or, where it is to add, what `ordered_sum` makes of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -25,6 +26,7 @@ R = TypeVar("R")
 _BLOCK = 1 << 25  # labels in a block, at most
 _PARTS = 16  # blocks that there should be, at least, so that there is something to share out
 _LEAST = 1024  # items in a block, unless that is more than `_BLOCK` labels
+RUN = 4  # blocks whose results are added up first, wherever they are
 
 
 @runtime_checkable
@@ -103,10 +105,37 @@ def map_items(
     if elsewhere is not None:
         found: Iterator[R] = elsewhere(
             work, parts, convert=getattr(labels, "convert", None), along=tuple(along),
-            shared=tuple(shared), keep=0, reads=reads, label=label,
+            shared=tuple(shared), keep=0, add=False, reads=reads, label=label,
         )  # fmt: skip
         return found
     return _local(work, labels, parts, along, shared, reads, n_jobs, label)
+
+
+def sum_items(
+    work: Callable[..., R],
+    labels: Any,
+    *,
+    along: Sequence[Any] = (),
+    shared: Sequence[Any] = (),
+    reads: bool = True,
+    n_jobs: int = 1,
+    label: str = "",
+) -> R:
+    """Do as :func:`map_items` for arrays or tuples of arrays, and add them up where they are.
+
+    The order in which they are added is that of :func:`ordered_sum`, here and elsewhere, so the
+    sum is the same to the last bit.
+    """
+    parts = item_blocks(labels.shape)
+    elsewhere = _elsewhere(labels)
+    if elsewhere is None:
+        found: R = ordered_sum(_local(work, labels, parts, along, shared, reads, n_jobs, label))
+    else:
+        found = elsewhere(
+            work, parts, convert=getattr(labels, "convert", None), along=tuple(along),
+            shared=tuple(shared), keep=0, add=True, reads=reads, label=label,
+        )  # fmt: skip
+    return found
 
 
 def map_pieces(
@@ -116,33 +145,56 @@ def map_pieces(
     along: Sequence[Any] = (),
     shared: Sequence[Any] = (),
     n_kept: int = 1,
+    add: bool = False,
     reads: bool = True,
     n_jobs: int = 1,
     label: str = "",
-) -> tuple[Any, list[R]]:
+) -> tuple[Any, Any]:
     """Do as :func:`map_items` for work that returns (kept, sent).
 
     What is kept stays with its block and comes back as :class:`Pieces`; where ``n_kept`` is more
     than 1 it is a tuple of so many, which come back as so many pieces. What is sent is brought
-    here, in order.
+    here, a list in order; with ``add``, their sum.
     """
     parts = item_blocks(labels.shape)
     elsewhere = _elsewhere(labels)
     if elsewhere is not None:
         kept, sent = elsewhere(
             work, parts, convert=getattr(labels, "convert", None), along=tuple(along),
-            shared=tuple(shared), keep=n_kept, reads=reads, label=label,
+            shared=tuple(shared), keep=n_kept, add=add, reads=reads, label=label,
         )  # fmt: skip
         return kept, sent
-    done = list(_local(work, labels, parts, along, shared, reads, n_jobs, label))
-    sent = [one[1] for one in done]
+    whole = []
+
+    def sending() -> Iterator[R]:
+        for one in _local(work, labels, parts, along, shared, reads, n_jobs, label):
+            whole.append(one[0])
+            yield one[1]
+
+    sent = ordered_sum(sending()) if add else list(sending())
     if n_kept == 1:
-        return Pieces(one[0] for one in done), sent
-    return tuple(Pieces(one[0][k] for one in done) for k in range(n_kept)), sent
+        return Pieces(whole), sent
+    return tuple(Pieces(one[k] for one in whole) for k in range(n_kept)), sent
 
 
 def ordered_sum(parts: Iterable[Any]) -> Any:
-    """Add up arrays, or tuples of arrays, one after another."""
+    """Add up arrays, or tuples of arrays: runs of a few first, then their sums, each in order."""
+    waiting = iter(parts)
+
+    def runs() -> Iterator[Any]:
+        while (one := added(islice(waiting, RUN))) is not None:
+            yield one
+
+    return added(runs())
+
+
+def sums_of_runs(parts: Sequence[Any]) -> list[Any]:
+    """The sums that `ordered_sum` adds up, of parts of which the first begins a run."""
+    return [added(parts[i : i + RUN]) for i in range(0, len(parts), RUN)]
+
+
+def added(parts: Iterable[Any]) -> Any:
+    """Add up one after another."""
     total: Any = None
     for part in parts:
         if total is None:

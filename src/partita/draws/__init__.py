@@ -6,9 +6,12 @@ Labels are in memory, or in a store that is read in blocks (``_stored``). Import
 
 from partita.draws._blocks import (
     cluster_sums,
+    counts_in,
+    gathered,
     joint_counts,
     offsets_of,
     own_sums,
+    scattered,
     spread,
     streams,
 )
@@ -25,6 +28,8 @@ __all__ = [
     "StoredLabels",
     "as_draws",
     "cluster_sums",
+    "counts_in",
+    "gathered",
     "joint_counts",
     "offsets_of",
     "own_sums",
@@ -32,6 +37,7 @@ __all__ = [
     "probabilities",
     "read_draws",
     "representative",
+    "scattered",
     "spread",
     "streams",
 ]

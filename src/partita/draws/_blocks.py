@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import kernels, validate
-from partita.distributed import Pieces, blocks, map_items, ordered_sum
+from partita.distributed import Pieces, blocks, map_items, sum_items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,11 +65,10 @@ def joint_counts(
         while stop < len(partitions) and (stop == start or room >= 4 * offsets[-1] * sizes[stop]):
             room -= int(4 * offsets[-1] * sizes[stop])
             stop += 1
-        parts = map_items(
+        found += sum_items(
             counted, draws.labels, along=tuple(partitions[start:stop]),
             shared=(offsets, tuple(sizes[start:stop])), n_jobs=n_jobs, label=label,
         )  # fmt: skip
-        found += list(ordered_sum(parts))
         start = stop
     return found
 
@@ -78,13 +77,14 @@ def counted(block: IntArray, items: slice, *rest: Any) -> tuple[NDArray[np.int32
     """The counts of a block; ``rest`` is its part of each partition, the offsets, the sizes."""
     *partitions, offsets, sizes = rest
     return tuple(
-        _count(block, offsets, labels, k) for labels, k in zip(partitions, sizes, strict=True)
+        counts_in(block, offsets, labels, k) for labels, k in zip(partitions, sizes, strict=True)
     )
 
 
-def _count(
+def counts_in(
     block: IntArray, offsets: NDArray[np.int64], labels: IntArray, n_clusters: int
 ) -> NDArray[np.int32]:
+    """The items of every cluster of every draw in every cluster of ``labels``, in a block."""
     out = np.zeros((int(offsets[-1]), n_clusters), dtype=np.int32)
     labels = np.ascontiguousarray(labels, dtype=np.uint32)
     for part in _draws_at_once(block):
@@ -96,11 +96,10 @@ def cluster_sums(
     draws: Draws, x: Any, width: int, *, n_jobs: int = 1, label: str = "cluster sums"
 ) -> NDArray[np.float64]:
     """ZᵀX, shape (R, width): the sum of the rows of X in every cluster of every draw."""
-    parts = map_items(
+    return sum_items(
         gathered, draws.labels, along=(x,), shared=(offsets_of(draws), width), n_jobs=n_jobs,
         label=label,
     )  # fmt: skip
-    return np.asarray(ordered_sum(parts))
 
 
 def gathered(

@@ -15,8 +15,7 @@ import numpy as np
 
 from partita import kernels
 from partita.distributed import Pieces, map_pieces
-from partita.draws import offsets_of
-from partita.draws._blocks import _count, scattered
+from partita.draws import counts_in, offsets_of, scattered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +67,7 @@ def groups(
         of = fcluster(tree, min(N_GROUPS, landmarks.size), "maxclust").astype(np.int64) - 1
     sizes = np.bincount(of).astype(np.float64)
     offsets = offsets_of(draws)
-    table = _count(np.ascontiguousarray(landmarks.labels), offsets, of, sizes.size)
+    table = counts_in(np.ascontiguousarray(landmarks.labels), offsets, of, sizes.size)
     shared = (offsets, draws.probabilities, table.astype(np.float64))
     similarity, _ = map_pieces(
         summed_similarity, draws.labels, shared=shared, n_jobs=n_jobs, label="landmarks"

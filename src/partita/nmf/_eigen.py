@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partita.distributed import Pieces, map_pieces, ordered_sum
-from partita.draws import cluster_sums, offsets_of
-from partita.draws._blocks import scattered
+from partita.distributed import Pieces, map_pieces
+from partita.draws import cluster_sums, offsets_of, scattered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,11 +57,11 @@ def eigenfactor(draws: Draws, size: int, *, n_passes: int = 2, n_jobs: int = 1) 
     sums = cluster_sums(draws, pieces, width, n_jobs=n_jobs, label="eigenvectors")
     turn = np.eye(width)
     for _ in range(n_passes):
-        pieces, grams = map_pieces(
-            scattered_gram, labels, shared=(offsets, draws.probabilities, sums), n_jobs=n_jobs,
-            label="eigenvectors",
+        pieces, gram = map_pieces(
+            scattered_gram, labels, shared=(offsets, draws.probabilities, sums), add=True,
+            n_jobs=n_jobs, label="eigenvectors",
         )  # fmt: skip
-        turn = _inverse_root(ordered_sum(grams))
+        turn = _inverse_root(gram)
         sums = cluster_sums(draws, pieces, sums.shape[1], n_jobs=n_jobs, label="eigenvectors")
         sums = sums @ turn
     values, inner = np.linalg.eigh((sums * weights[:, None]).T @ sums)

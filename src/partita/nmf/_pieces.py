@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from partita import kernels
-from partita.draws._blocks import scattered
+from partita.draws import gathered, scattered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _CHUNK = 2048  # items whose factors stay in the cache
 N_SWEEPS = 4
 N_FIRST = 30  # sweeps from nothing
+_SWEEPS, _ROUNDS, _CHANGE = 10, 20, 1e-4  # sweeps in a round, rounds, and what ends them
 
 
 class Sums(NamedTuple):
@@ -86,21 +87,45 @@ def half(
     return (new, ahead), (_sums(new, vectors, cross), _sums(ahead, vectors))
 
 
-def exact_half(
-    block: IntArray, items: slice, x: Matrix, offsets: NDArray[np.int64], weights: FloatArray,
-    table: FloatArray, gram: Matrix, fixed: int,
-) -> tuple[Matrix, Sums]:  # fmt: skip
-    """A half step with the product π̂X itself, spread from the sums ``table`` = ZᵀX."""
-    product = np.ascontiguousarray(scattered(block, items, offsets, weights, table).T)
-    new = np.array(x)
-    cross = 0.0
-    for start in range(0, new.shape[1], _CHUNK):
-        part = slice(start, min(new.shape[1], start + _CHUNK))
-        few, fitted = np.ascontiguousarray(new[:, part]), np.ascontiguousarray(product[:, part])
-        kernels.nmf_hals.sweep(fitted, gram, few, few.shape[0] - fixed, 2 * N_SWEEPS)
-        cross += float(np.vdot(fitted, few))
-        new[:, part] = few
-    return new, Sums(np.zeros(0), new @ new.T, np.array(cross))
+def fitted(block: IntArray, items: slice, *rest: Any) -> tuple[Matrix, tuple[Any, ...]]:
+    """Several factors fitted to products π̂X at once, spread from the sums ``table`` = ZᵀX.
+
+    Factors stand one below the other, (width, items). ``rest`` may begin with where they start,
+    and is then offsets, weights, table, the Gram matrix of every X, how many rows of each stay at
+    1, and whether ZᵀY of what is found is wanted. Sent are that, and Y Yᵀ, Y1 and ⟨π̂X, Y⟩ of each.
+    """
+    *start, offsets, weights, table, grams, fixed, wanted = rest
+    product = scattered(block, items, offsets, weights, table)
+    found = np.empty((product.shape[1], product.shape[0]))
+    sent, at = [], 0
+    for gram in grams:
+        rows = slice(at, at + gram.shape[0])
+        begun = start[0][rows] if start else None
+        cross = _regressed(product[:, rows], gram, begun, fixed, found[rows])
+        sent += [found[rows] @ found[rows].T, found[rows].sum(axis=1), np.array(cross)]
+        at = rows.stop
+    sums = gathered(block, items, found.T, offsets, at) if wanted else np.zeros(0)
+    return found, (sums, *sent)
+
+
+def _regressed(
+    product: Matrix, gram: Matrix, begun: Matrix | None, fixed: int, out: Matrix
+) -> float:
+    """Fill ``out`` with the least-squares answer for every item; return ⟨product, out⟩."""
+    k, n, cross = gram.shape[0], out.shape[1], 0.0
+    for start in range(0, n, _CHUNK):
+        part = slice(start, min(n, start + _CHUNK))
+        few = np.zeros((k, part.stop - start)) if begun is None else np.array(begun[:, part])
+        few[k - fixed :] = 1.0
+        wanted = np.ascontiguousarray(product[part].T)
+        for _ in range(_ROUNDS):
+            before = few.copy()
+            kernels.nmf_hals.sweep(wanted, gram, few, k - fixed, _SWEEPS)
+            if np.abs(few - before).max() <= _CHANGE * few.max():
+                break
+        cross += float(np.vdot(wanted, few))
+        out[:, part] = few
+    return cross
 
 
 def towards(
@@ -155,14 +180,27 @@ def stepped(
     return x, _sums(x, vectors)
 
 
-def upright(block: None, items: slice, x: Matrix) -> tuple[Matrix, None]:
-    """A factor as columns, (items, K), as it is summed over clusters."""
-    return np.ascontiguousarray(x.T), None
+def moved(block: None, items: slice, x: Matrix, way: Matrix, t: float) -> tuple[Matrix, Matrix]:
+    """H + tD, and the sums of its rows."""
+    x = np.maximum(x + t * way, 0.0)
+    return x, x.sum(axis=1)
 
 
-def norms(block: None, items: slice, a: Matrix, b: Matrix) -> tuple[Any, Any, Any]:
-    """Σ W², Σ H² and Σ W over the items of a block, for each factor."""
-    return (a * a).sum(axis=1), (b * b).sum(axis=1), a.sum(axis=1)
+def summed(
+    block: IntArray, items: slice, x: Matrix, offsets: NDArray[np.int64]
+) -> tuple[Matrix, Matrix]:
+    """A block's share of ZᵀX and of X Xᵀ."""
+    return gathered(block, items, x.T, offsets, x.shape[0]), x @ x.T
+
+
+def rows_of(block: None, items: slice, x: Matrix, first: int, last: int) -> tuple[Matrix, None]:
+    """Some rows of a stack of factors."""
+    return np.ascontiguousarray(x[first:last]), None
+
+
+def row_of(block: None, items: slice, x: Matrix, row: int) -> tuple[Matrix, None]:
+    """One row."""
+    return np.array(x[row]), None
 
 
 def won(block: None, items: slice, b: Matrix, scale: FloatArray) -> NDArray[np.int64]:

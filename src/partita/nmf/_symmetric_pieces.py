@@ -6,57 +6,72 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.distributed import Pieces, map_pieces, ordered_sum
+from partita.distributed import Pieces, map_pieces, ordered_sum, sum_items
 from partita.draws import offsets_of
 from partita.nmf import _pieces
+from partita.nmf._alternation import EVERY, MOST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_EVERY, _MOST, _TOLERANCE = 5, 40, 1e-5
+    from partita.draws import Draws
+    from partita.nmf._alternation import Field
 
 
-def fit_symmetric(
-    shared: Any, landmarks: NDArray[np.float64], norm2: float
+def descend(
+    field: Field, landmarks: NDArray[np.float64], at: NDArray[np.float64]
 ) -> tuple[Pieces, int, bool]:
-    """Extend factors of the landmarks to all items and descend; ``shared`` is a `Streamed`."""
-    eigen = shared.eigen
-    H, sums = shared.extend(landmarks, 0)
+    """Extend factors of a few items to all of a field and descend."""
+    eigen = field.eigen
+    H, sums = field.extend(landmarks, at, 0)
     last = before = np.inf
-    for it in range(1, _EVERY * _MOST + 1):
-        way, sent = shared.mapped(
+    for it in range(1, EVERY * MOST + 1):
+        way, sent = field.mapped(
             _pieces.towards, (eigen.vectors, eigen.residual, H),
             (sums.inner, sums.gram, eigen.values),
         )  # fmt: skip
         own, cross, inner, bent, along, fitted = ordered_sum(sent)
         curved = float(((inner * inner) @ eigen.values).sum()) + float(bent)
-        t, last = _least(own, cross, curved, along, fitted, sums.gram, norm2)
-        H, parts = shared.mapped(_pieces.stepped, (eigen.vectors, H, way), (t,))
+        t, last = _least(own, cross, curved, along, fitted, sums.gram, field.norm2)
+        H, parts = field.mapped(_pieces.stepped, (eigen.vectors, H, way), (t,))
         sums = _pieces.Sums(*ordered_sum(map(tuple, parts)))
-        if it % _EVERY == 0:
-            if before - last <= _TOLERANCE * max(last, 1e-5 * norm2):
+        if it % EVERY == 0:
+            if field.is_level(before, last):
                 return H, it, True
             before = last
     return H, it, False
 
 
-def exact_steps(shared: Any, H: Pieces, norm2: float, n_steps: int = 2) -> Pieces:
-    """Steps with products of π̂ itself, for what the eigenfactor leaves out."""
-    draws = shared.draws
+def exact_steps(
+    draws: Draws, H: Pieces, norm2: float, *, n_steps: int = 2, n_jobs: int = 1
+) -> tuple[Pieces, NDArray[np.float64], float]:
+    """Steps with products of π̂ itself over all items; H, its row sums and the objective."""
     offsets = offsets_of(draws)
     weights = np.repeat(draws.probabilities, np.diff(offsets))
+    value = np.inf
     for _ in range(n_steps):
-        gram = shared.gram(H)
+        sums, gram = _sums(draws, H, n_jobs)
         way, sent = map_pieces(
-            _pieces.towards_exactly, draws.labels, along=(H,), n_jobs=shared.n_jobs,
-            shared=(offsets, draws.probabilities, shared.sums(H), gram), label="factors",
+            _pieces.towards_exactly, draws.labels, along=(H,), n_jobs=n_jobs,
+            shared=(offsets, draws.probabilities, sums, gram), label="factors",
         )  # fmt: skip
         own, cross, along, fitted = ordered_sum(sent)
-        sums = shared.sums(way)
+        sums, _ = _sums(draws, way, n_jobs)
         curved = float(weights @ (sums * sums).sum(axis=1))
-        t, _ = _least(own, cross, curved, along, fitted, gram, norm2)
-        H, _ = shared.mapped(_pieces.stepped, (shared.eigen.vectors, H, way), (t,))
-    return H
+        t, value = _least(own, cross, curved, along, fitted, gram, norm2)
+        H, totals = map_pieces(
+            _pieces.moved, draws.labels, along=(H, way), shared=(t,), add=True, reads=False,
+            n_jobs=n_jobs,
+        )  # fmt: skip
+    return H, totals, value
+
+
+def _sums(draws: Draws, x: Pieces, n_jobs: int) -> Any:
+    """ZᵀX and X Xᵀ of a factor in pieces."""
+    return sum_items(
+        _pieces.summed, draws.labels, along=(x,), shared=(offsets_of(draws),), n_jobs=n_jobs,
+        label="factors",
+    )  # fmt: skip
 
 
 def _least(

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.distributed import map_items
-from partita.draws import offsets_of
-from partita.draws._blocks import _count, scattered
+from partita.draws import counts_in, offsets_of, scattered
 from partita.evidence import Evidence
 from partita.losses import PEAR, VI, Binder, RatioLoss, VILowerBound
 from partita.partitions import canonical
@@ -63,7 +62,7 @@ def extend(found: IntArray, some: Sample, loss: RatioLoss, *, n_jobs: int = 1) -
     labels = canonical(found)
     k = int(labels.max()) + 1
     offsets = offsets_of(draws)
-    counts = _count(np.ascontiguousarray(some.landmarks.labels), offsets, labels, k)
+    counts = counts_in(np.ascontiguousarray(some.landmarks.labels), offsets, labels, k)
     rows = Rows(draws, loss, counts.sum(axis=1))
     shared = rows.scoring(counts, k, allocate=True)
     nowhere = np.full(draws.n_items, shared[2].shape[1] - 1, dtype=np.int32)
@@ -80,7 +79,7 @@ def extend_by_similarity(found: IntArray, some: Sample, *, n_jobs: int = 1) -> N
     labels = canonical(found)
     k = int(labels.max()) + 1
     offsets = offsets_of(some.draws)
-    counts = _count(np.ascontiguousarray(some.landmarks.labels), offsets, labels, k)
+    counts = counts_in(np.ascontiguousarray(some.landmarks.labels), offsets, labels, k)
     means = counts / np.bincount(labels, minlength=k)
     shared = (offsets, some.draws.probabilities, means)
     parts = map_items(nearest, some.draws.labels, shared=shared, n_jobs=n_jobs, label="extending")

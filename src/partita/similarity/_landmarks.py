@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from partita.typing import FloatArray, IntArray
 
-N_LANDMARKS = 1_500
-
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
@@ -43,6 +41,8 @@ def landmarks(draws: Draws, size: int, seed: int, *, n_jobs: int = 1) -> Landmar
     """
     n = draws.n_items
     size = min(size, n)
+    if size == n and isinstance(draws.labels, np.ndarray):
+        return Landmarks(np.arange(n), draws.labels, draws._with(weights=uneven(draws)))
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(size,)))
     edges = np.linspace(0, n, size + 1).round().astype(np.intp)
     items = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.intp)
