@@ -193,3 +193,26 @@ def test_what_cannot_be_is_refused(words, match, center, draws):
     call = {"labels": center, "draws": draws} | words
     with pytest.raises(ValueError, match=match):
         pt.credible_ball(**call)
+
+
+@pytest.mark.parametrize(
+    ("own", "used"),
+    [
+        ("binder", "binder"),
+        ("nvi", "nvi"),
+        ("omari", "omari"),
+        ("pear", "vi"),
+        ("vi-lower-bound", "vi"),
+        ("zero-one", "vi"),
+    ],
+)
+def test_the_default_is_the_loss_of_the_estimate(own, used, draws, tmp_path):
+    best = pt.estimate(draws, loss=own, search="average")
+    ball = pt.credible_ball(best, draws)
+    assert losses.name_of(ball.loss) == used
+    assert f"within {used} " in repr(ball)
+    assert ball.radius == pt.credible_ball(best.labels, draws, loss=used).radius
+    best.save(tmp_path / "best.npz")
+    kept = pt.Estimate.load(tmp_path / "best.npz")
+    assert losses.name_of(pt.credible_ball(kept, draws).loss) == used
+    assert losses.name_of(pt.credible_ball(best.labels, draws).loss) == "vi"

@@ -175,7 +175,7 @@ def test_unknown_commands_and_none():
         done = shell(*words)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
-    assert "choose from estimate" in done.stderr
+    assert "Choose from estimate" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -272,6 +272,39 @@ def test_a_similarity_file_is_as_good_as_the_draws(capsys, csv, tmp_path, draws,
     assert run(capsys, "compare", path, "--similarity")[0] == 0
     code, _, err = run(capsys, "estimate", path, "--similarity", "--loss", "vi")
     assert (code, err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("estimat", "CSV"), "unknown command 'estimat'. Did you mean 'estimate'? Choose from"),
+        (("estimate", "CSV", "--loss", "bindr"), "got 'bindr'. Did you mean 'binder'?"),
+        (("estimate", "CSV", "--search", "gredy"), "got 'gredy'. Did you mean 'greedy'?"),
+        (("reproduce", "galxy"), "NAME must be one of 'simulation'"),
+        (("reproduce", "galxy"), "got 'galxy'. Did you mean 'galaxy'?"),
+        (("uncertainty", "CSV", "--table", "bal"), "got 'bal'. Did you mean 'ball'? It must be"),
+        (("uncertainty", "CSV", "--ball-loss", "pear"), "--ball-loss must compare the answer"),
+        (("uncertainty", "CSV", "--ball-loss", "viy"), "--ball-loss must be one of"),
+        (("estimate", "CSV", "--search", "nmf-kl", "--device", "tpu"), "--device must "),
+        (("estimate", "CSV", "--device", "torch:cpu"), "--device must go with a search"),
+        (("estimate", "CSV", "--clusters", "0"), "--clusters must be at least 1"),
+        (("uncertainty", "CSV", "--table", "modes", "--modes", "0"), "--modes must be"),
+        (("sample", "DATA", "--draws", "0"), "--draws must be at least 1"),
+        (("run", "DATA", "--burn", "-1"), "--burn must be at least 0"),
+        (("run", "DATA", "--chains", "0"), "--chains must be at least 1"),
+        (("estimate", "DATA"), "If these are data to cluster, `partita run` draws partitions"),
+    ],
+)
+def test_a_slip_is_answered_in_the_words_of_the_shell(capsys, csv, tmp_path, words, said):
+    data = tmp_path / "data.csv"
+    data.write_text("x,y\n" + "\n".join(f"{i}.5,{i * i % 7}.25" for i in range(9)))
+    places = {"CSV": csv, "DATA": data}
+    try:
+        code, out, err = run(capsys, *(places.get(word, word) for word in words))
+    except SystemExit as left:  # argparse
+        code, (out, err) = left.code, capsys.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
 
 
 def test_the_shell_speaks_its_own_words(capsys, csv, tmp_path):

@@ -73,6 +73,7 @@ def test_every_command_and_flag_is_declared():
         (["partita", "estimate", "--loss", "="], list(losses.NAMES)),
         (["partita", "run", "x.csv", "--search", "nmf-k"], ["nmf-kl"]),
         (["partita", "uncertainty", "--ball-loss", "bin"], ["binder"]),
+        (["partita", "uncertainty", "--ball-loss", "vi"], ["vi"]),  # no vi-lower-bound
         (["partita", "plot", "mem"], ["memberships", "memberships-by-rank"]),
         (["partita", "plot", ""], list(plots.NAMES)),
         (["partita", "plot", "--seed", "3", "tra"], ["traces"]),

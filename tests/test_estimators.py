@@ -146,5 +146,10 @@ def test_what_is_wrong_is_said():
         PartitionEstimator(random_state=0).fit(np.random.default_rng(0).normal(size=(8, 2)))
     with pytest.raises(pt.errors.InvalidValueError, match="square similarity"):
         PartitionEstimator(metric="precomputed").fit(np.ones((3, 2)))
+    draws = pt.Draws([[0, 0, 1], [0, 1, 1]])
+    with pytest.raises(pt.errors.InvalidTypeError, match=r"got Draws. Pass draws.labels.T, or use"):
+        PartitionEstimator().fit(draws)
+    with pytest.raises(pt.errors.InvalidTypeError, match="to_dense.*metric='precomputed'"):
+        PartitionEstimator(metric="precomputed").fit(pt.posterior_similarity(draws))
     with pytest.raises(pt.errors.InvalidValueError, match="metric"):
         PartitionEstimator(metric="cosine").fit(np.ones((3, 2)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import warnings
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path as _Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from partita.errors import InvalidTypeError, InvalidValueError, OutOfMemoryError
+from partita.errors import InvalidTypeError, InvalidValueError, OutOfMemoryError, PartitaWarning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray, Seed
 
 T = TypeVar("T")
+_FEW_CELLS = 12  # so few may be labels even where most of them differ
 
 
 def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
@@ -76,8 +78,7 @@ def float_dtype(name: str, value: Any) -> np.dtype[Any]:
 def choice(name: str, value: T, options: Collection[T]) -> T:
     """Check that ``value`` is one of ``options``."""
     if value not in options:
-        listed = ", ".join(map(repr, options))
-        raise InvalidValueError(f"`{name}` must be one of {listed}; got {value!r}.")
+        raise _unknown(name, value, options)
     return value
 
 
@@ -86,8 +87,26 @@ def lookup(name: str, value: str, table: Mapping[str, T]) -> T:
     try:
         return table[value.lower()]
     except (KeyError, AttributeError):
-        listed = ", ".join(map(repr, table))
-        raise InvalidValueError(f"`{name}` must be one of {listed}; got {value!r}.") from None
+        raise _unknown(name, value, table) from None
+
+
+def _unknown(name: str, value: Any, options: Collection[Any]) -> InvalidValueError:
+    listed = ", ".join(map(repr, options))
+    meant = did_you_mean(value, options)
+    return InvalidValueError(f"`{name}` must be one of {listed}; got {value!r}.{meant}")
+
+
+def did_you_mean(value: Any, options: Collection[Any]) -> str:
+    """A question that names the option most like ``value``, or nothing where none is like it.
+
+    >>> did_you_mean("bindr", ["vi", "binder"])
+    " Did you mean 'binder'?"
+    """
+    from difflib import get_close_matches
+
+    words = [option for option in options if isinstance(option, str)]
+    near = get_close_matches(str(value).lower(), words, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def labels(name: str, value: Any, *, n_items: int | None = None) -> IntArray:
@@ -128,7 +147,7 @@ def whole_numbers(name: str, value: Any) -> IntArray:
     if kind == "f":
         return _whole_floats(name, array)
     if kind in "UST":
-        return _numbered(array)
+        return _numbered(name, array)
     if kind == "O":
         return _from_objects(name, array)
     raise InvalidTypeError(f"`{name}` must hold integers or strings; got dtype {array.dtype}.")
@@ -181,12 +200,43 @@ def _float_hint(array: Any) -> str:
         return " This looks like a similarity matrix: wrap it, Similarity(P)."
     if array.ndim == 3:
         return " For probabilities, see Similarity.from_responsibilities."
+    if array.ndim == 2:
+        return " If these are data to cluster, `sample_mixture` draws partitions of them."
     return ""
 
 
-def _numbered(array: Any) -> IntArray:
-    _, inverse = np.unique(array, return_inverse=True)
+def _numbered(name: str, array: Any) -> IntArray:
+    words, inverse = np.unique(array, return_inverse=True)
+    if array.ndim > 1:
+        repeated_words(f"`{name}`", words, array.size, len(array))
     return np.asarray(inverse.reshape(array.shape), dtype=np.int64)
+
+
+def repeated_words(what: str, words: Any, n_cells: int, n_rows: int) -> None:
+    """Refuse text that is no table of labels: labels repeat, from draw to draw or within one.
+
+    Parameters
+    ----------
+    what : str
+        What holds the text, for the message.
+    words : sequence of str
+        The distinct ones.
+    n_cells, n_rows : int
+        Of the table.
+    """
+    if n_rows < 2 or 2 * len(words) <= n_cells:
+        return
+    shown = ", ".join(repr(str(word)[:30]) for word in words[:3])
+    said = (
+        f"{what} holds text that does not repeat as names of clusters do: {len(words):,} different "
+        f"ones in {n_cells:,} cells, such as {shown}. Draws are a table, a row a draw, a column an "
+        "item, a cell the item's cluster"
+    )
+    is_prose = any(" " in str(word) or str(word).endswith((".", ",", "!", "?")) for word in words)
+    if is_prose or (n_cells >= _FEW_CELLS and len(words) > 0.8 * n_cells):
+        raise InvalidValueError(f"{said}; is this the right file? Write labels as whole numbers.")
+    if len(words) == n_cells:
+        warnings.warn(f"{said}.", PartitaWarning, stacklevel=2)
 
 
 def _from_objects(name: str, array: Any) -> IntArray:
@@ -198,12 +248,12 @@ def _from_objects(name: str, array: Any) -> IntArray:
             "got rows of different lengths."
         )
     if all(issubclass(k, str) for k in kinds):
-        return _numbered(array.astype(str))
+        return _numbered(name, array.astype(str))
     if all(issubclass(k, int | np.integer | bool | np.bool_) for k in kinds):
         try:
             return np.asarray(array.astype(np.int64))
         except OverflowError:
-            return _numbered(array.astype(str))
+            return _numbered(name, array.astype(str))
     if all(issubclass(k, int | float | np.number | bool | np.bool_) for k in kinds):
         return _whole_floats(name, array.astype(np.float64))
     listed = ", ".join(sorted(k.__name__ for k in kinds))

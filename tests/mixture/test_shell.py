@@ -29,9 +29,9 @@ def test_sample_equals_python(table, tmp_path, capsys):
     path, frame = table
     out = tmp_path / "draws.npz"
     code = main(["sample", str(path), "-o", str(out), "--prior", "conjugate", "--df", "5", *WORDS])
-    assert (code, "150 draws of 30 items" in capsys.readouterr().err) == (0, True)
+    assert (code, "600 draws of 30 items" in capsys.readouterr().err) == (0, True)
     wanted = pt.sample_mixture(
-        frame.set_index("who"), n_draws=150, n_burn=100, rng=1, prior="conjugate", df=5
+        frame.set_index("who"), n_draws=150, n_burn=100, n_chains=4, rng=1, prior="conjugate", df=5
     )
     assert pt.read_draws(out) == wanted
 
@@ -43,7 +43,10 @@ def test_run_goes_from_data_to_a_partition(table, tmp_path, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert answer["n_clusters"] == 2
     assert answer["items"][0]["item"] == "w0"
-    assert set(pt.read_draws(tmp_path / "d.npz").traces["concentration"]) == {1.0}
+    draws = pt.read_draws(tmp_path / "d.npz")
+    assert set(draws.traces["concentration"]) == {1.0}
+    assert draws.n_chains == 4
+    assert "halves" not in str(pt.diagnose(draws))  # of a single chain
 
 
 def test_run_says_what_its_report_would(table, tmp_path, capsys):
@@ -88,7 +91,7 @@ def test_every_item_is_read_and_no_index_is_data(tmp_path, capsys, mark, words, 
     call = ["sample", str(tmp_path / "data.csv"), "-o", str(tmp_path / "o.npz")]
     assert main([*call, "--draws", "20", "--burn", "5", "--seed", "1", "--jobs", "1"]) == 0
     found = pt.read_draws(tmp_path / "o.npz")
-    again = pt.sample_mixture(frame.to_numpy(), n_draws=20, n_burn=5, rng=1)
+    again = pt.sample_mixture(frame.to_numpy(), n_draws=20, n_burn=5, n_chains=4, rng=1)
     assert (found.labels == again.labels).all()
     assert found.n_items == 8
     told = capsys.readouterr().err

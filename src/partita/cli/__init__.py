@@ -37,6 +37,15 @@ COMMANDS = {
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            from partita.validate import did_you_mean
+
+            listed = ", ".join(map(repr, action.choices))
+            meant = did_you_mean(value, list(action.choices))
+            rule = f"got {value!r}.{meant} It must be one of {listed}"
+            raise argparse.ArgumentError(action, rule)
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and leave with code 2."""
         self.exit(2, f"partita: {' '.join(message.split())}; see {self.prog} --help.\n")
@@ -48,25 +57,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _dispatch(words)
     except KeyboardInterrupt as error:
-        return _complain(f"interrupted; {str(error) or 'nothing was written.'}", code=130)
+        return _complain(words, f"interrupted; {str(error) or 'nothing was written.'}", code=130)
     except BrokenPipeError:
         # The reader (head, less) has gone; leave without a complaint at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError as error:
-        return _complain(str(error) or "out of memory; burn or thin the draws.")
+        return _complain(words, str(error) or "out of memory; burn or thin the draws.")
     except OSError as error:
-        return _complain(str(error))
+        return _complain(words, str(error))
     except Exception as error:
         from partita.errors import PartitaError
 
         if isinstance(error, PartitaError):
-            return _complain(str(error))
+            return _complain(words, str(error))
         raise
 
 
-def _complain(message: str, *, code: int = 2) -> int:
-    print(f"partita: {for_the_shell(message)}", file=sys.stderr)
+def _complain(words: list[str], message: str, *, code: int = 2) -> int:
+    print(f"partita: {for_the_shell(message, options_of(words[0]))}", file=sys.stderr)
     return code
 
 
@@ -78,10 +87,13 @@ def _dispatch(words: list[str]) -> int:
     if words[0].startswith("-"):
         parser.parse_args(words)
     if words[0] not in COMMANDS:
-        parser.error(f"unknown command {words[0]!r}, choose from {', '.join(COMMANDS)}")
+        from partita.validate import did_you_mean
+
+        meant = did_you_mean(words[0], COMMANDS)
+        parser.error(f"unknown command {words[0]!r}.{meant} Choose from {', '.join(COMMANDS)}")
     arguments = parser_of(words[0]).parse_args(words[1:])
     arguments.words = words
-    _plain_warnings()
+    _plain_warnings(options_of(words[0]))
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     _module_of(words[0]).run(arguments)
@@ -105,6 +117,14 @@ def parser_of(name: str) -> Parser:
     return parser
 
 
+def options_of(name: str) -> frozenset[str]:
+    """Return the options of one command as they are written, and its places, such as NAME."""
+    actions = parser_of(name)._actions
+    return frozenset(
+        word for action in actions for word in action.option_strings or [str(action.metavar)]
+    )
+
+
 def _front_door() -> Parser:
     width = max(map(len, COMMANDS)) + 2
     listed = "\n".join(f"  {name:{width}}{text}" for name, text in COMMANDS.items())
@@ -120,11 +140,11 @@ def _front_door() -> Parser:
     return parser
 
 
-def _plain_warnings() -> None:
+def _plain_warnings(options: frozenset[str]) -> None:
     """Show a warning as one line, without the source line that raised it."""
     import warnings
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        print(f"partita: warning: {for_the_shell(str(message))}", file=sys.stderr)
+        print(f"partita: warning: {for_the_shell(str(message), options)}", file=sys.stderr)
 
     warnings.showwarning = show

@@ -94,7 +94,7 @@ def _named_values() -> dict[str, tuple[str, ...]]:
 
     return {
         "--loss": tuple(losses.NAMES),
-        "--ball-loss": tuple(losses.NAMES),
+        "--ball-loss": tuple(k for k, v in losses.NAMES.items() if v.needs != "similarity"),
         "--search": tuple(search.NAMES),
         "--method": tuple(search.METHODS),
         "--model": tuple(nmf.NAMES),

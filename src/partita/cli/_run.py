@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from partita import io, losses, search, validate
-from partita.cli import _common, _estimate, _partition, _sample
+from partita.cli import _common, _estimate, _partition, _sample, options_of
 from partita.cli._data import read_table
 from partita.cli._words import for_the_shell
 from partita.errors import PartitaWarning
@@ -61,13 +61,13 @@ def run(arguments: argparse.Namespace) -> None:
         )
     if arguments.save:
         best.save(arguments.save)
-    _say_what_speaks_against(best, draws, arguments.jobs)
+    _say_what_speaks_against(best, draws, arguments)
     if arguments.report:
         _report(best, draws, arguments)
     _common.write(_estimate.text(best, _common.form(arguments)), arguments)
 
 
-def _say_what_speaks_against(best: Estimate, draws: Draws, n_jobs: int) -> None:
+def _say_what_speaks_against(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None:
     """Say on stderr what the report would: that chains disagree, or that draws are too few."""
     import numpy as np
 
@@ -75,11 +75,12 @@ def _say_what_speaks_against(best: Estimate, draws: Draws, n_jobs: int) -> None:
 
     far = "vi" if getattr(best.loss, "needs", "") == "similarity" else best.loss
     with np.errstate(invalid="ignore"):  # traces may hold infinities, whose moments are nan
-        found = diagnose(draws, best, loss=far, n_jobs=n_jobs)
+        found = diagnose(draws, best, loss=far, n_jobs=arguments.jobs)
     if not found.trusted:
+        options = options_of(arguments.words[0])
         print(f"partita: warning: {found.verdict}", file=sys.stderr)
         for reason in (*found.disagreements, *found.shortages):
-            print(f"  - {for_the_shell(reason)}", file=sys.stderr)
+            print(f"  - {for_the_shell(reason, options)}", file=sys.stderr)
 
 
 def _report(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None:

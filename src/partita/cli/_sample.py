@@ -43,10 +43,19 @@ def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
         help="a fixed concentration, or its gamma prior; default 2,1",
     )
     running = parser.add_argument_group("running")
-    running.add_argument("--draws", type=int, default=10_000, help="to keep of each chain")
-    running.add_argument("--burn", type=int, default=5_000, help="scans before the first")
+    running.add_argument(
+        "--draws", type=int, default=2_500, help="to keep of each chain; default %(default)s"
+    )
+    running.add_argument(
+        "--burn", type=int, default=2_500, help="scans before the first; default %(default)s"
+    )
     running.add_argument("--thin", type=int, default=1, help="scans for each draw")
-    running.add_argument("--chains", type=int, default=1)
+    running.add_argument(
+        "--chains",
+        type=int,
+        default=4,
+        help="default %(default)s: chains that begin apart and agree are what R-hat asks for",
+    )
     running.add_argument("--start", choices=tuple(starts.NAMES), help="default: each chain another")
     running.add_argument("--seed", type=int, help="a whole number; one seed, one answer")
     running.add_argument("--jobs", type=int, default=-1, help="processes; -1, the default: all")

@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from partita import losses
 from partita.cli import _common
 from partita.cli._partition import add_partition_arguments, partition
 
@@ -25,7 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_partition_arguments(parser)
     how = parser.add_argument_group("what to say about it")
     how.add_argument("--table", choices=sorted(_TABLES), help="one table instead of a summary")
-    how.add_argument("--ball-loss", metavar="NAME", default="vi", help="of the ball and the modes")
+    how.add_argument(
+        "--ball-loss",
+        metavar="NAME",
+        help="of the ball (default: what the partition was chosen by, or else vi) and of the modes "
+        "(default vi)",
+    )
     how.add_argument(
         "--prob", type=float, help="of the ball (default 0.95) and of the chips (default 0.9)"
     )
@@ -36,8 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Judge and write."""
-    draws = _common.read(arguments)
     form = _common.form(arguments)
+    if arguments.ball_loss is not None:
+        losses.resolve_distance(arguments.ball_loss, name="ball_loss")
+    draws = _common.read(arguments)
     if arguments.table is None and form != "csv":
         summary = _json if form == "json" else _text
         text = summary(partition(arguments, draws), draws, arguments)
@@ -123,7 +131,7 @@ def _modes(_: Any, draws: Draws, arguments: argparse.Namespace) -> pd.DataFrame:
     modes = summarize_modes(
         draws,
         n_modes=int(number) if number.lstrip("-").isdigit() else number,
-        loss=arguments.ball_loss,
+        loss=arguments.ball_loss or "vi",
         rng=arguments.seed,
         n_jobs=arguments.jobs,
     )

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from partita import validate
 from partita.draws import Draws
-from partita.errors import InvalidValueError, PartitaWarning
+from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.partitions import canonical_rows
 from partita.similarity import Similarity
 
@@ -27,6 +27,12 @@ def seed_of(random_state: Any) -> int:
 
 def read_items(estimator: Any, X: Any, *, reset: bool = True, at_least: int = 1) -> Any:
     """Return X as numbers, a row an item, with scikit-learn's checks."""
+    arrays = {Draws: "draws.labels.T", Similarity: "similarity.to_dense(), metric='precomputed'"}
+    if type(X) in arrays:
+        raise InvalidTypeError(
+            f"`X` must be an array with a row for each item; got {type(X).__name__}. Pass "
+            f"{arrays[type(X)]}, or use partita.estimate, which takes it as it is."
+        )
     return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_min_samples=at_least)
 
 

@@ -61,7 +61,8 @@ def _whole(cell: str, value: float) -> int:
         raise BadCellError(
             cell,
             f"must be a whole number or text; got {shown(cell)}. "
-            "If these are probabilities, see `Similarity.from_responsibilities`",
+            "If these are data to cluster, `sample_mixture` draws partitions of them; for "
+            "probabilities, see `Similarity.from_responsibilities`",
         )
     if abs(value) >= 2**53:
         raise BadCellError(

@@ -41,6 +41,7 @@ __all__ = [
     "RatioLoss",
     "VILowerBound",
     "ZeroOne",
+    "distance_of",
     "distances",
     "expected",
     "name_of",
@@ -61,16 +62,16 @@ NAMES: Mapping[str, Loss] = {
 }
 
 
-def resolve(loss: Any) -> Loss:
-    """Return the loss that a name or an object stands for."""
+def resolve(loss: Any, *, name: str = "loss") -> Loss:
+    """Return the loss that a name or an object stands for; ``name`` is the argument it came by."""
     if isinstance(loss, str):
-        return validate.lookup("loss", loss, NAMES)
+        return validate.lookup(name, loss, NAMES)
     if isinstance(loss, type) or not callable(loss) or not hasattr(loss, "needs"):
         raise InvalidTypeError(
-            "`loss` must be a name or a loss object, callable on two partitions with an attribute "
-            f"`needs`; got {loss!r}."
+            f"`{name}` must be a name or a loss object, callable on two partitions with an "
+            f"attribute `needs`; got {loss!r}."
         )
-    validate.choice("loss.needs", loss.needs, ("draws", "similarity", "either"))
+    validate.choice(f"{name}.needs", loss.needs, ("draws", "similarity", "either"))
     found: Loss = loss
     return found
 
@@ -78,16 +79,34 @@ def resolve(loss: Any) -> Loss:
 _ON_DRAWS = {"pear": "omari", "vi-lower-bound": "vi"}
 
 
-def resolve_distance(loss: Any) -> Loss:
+def resolve_distance(loss: Any, *, name: str = "loss") -> Loss:
     """Return a loss that can be taken draw by draw, or say which one to use instead."""
-    chosen = resolve(loss)
+    chosen = resolve(loss, name=name)
     if chosen.needs == "similarity":
-        name = name_of(chosen)
+        found = name_of(chosen)
         raise InvalidValueError(
-            f"`loss` must compare the answer with one draw at a time; got {name!r}, which is "
-            f"defined on the similarity. Use {_ON_DRAWS.get(name, 'vi')!r}."
+            f"`{name}` must compare the answer with one draw at a time; got {found!r}, which is "
+            f"defined on the similarity. Use {_ON_DRAWS.get(found, 'vi')!r}."
         )
     return chosen
+
+
+def distance_of(estimate: Any) -> Loss:
+    """Return the loss of an estimate as a distance from a draw; VI where it is none.
+
+    VI stands in for a loss that is defined on the similarity, for ``zero-one``, under which every
+    other partition is equally far, and for labels that come without a loss.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> distance_of(SimpleNamespace(loss=NVI())), distance_of([0, 0, 1])
+    (NVI(), VI(a=1.0))
+    """
+    own: Loss | str | None = getattr(estimate, "loss", None)
+    if own is None or isinstance(own, str | ZeroOne) or own.needs == "similarity":
+        return VI()
+    return own
 
 
 def name_of(loss: Loss) -> str:

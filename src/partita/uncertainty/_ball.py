@@ -105,7 +105,7 @@ def credible_ball(
     labels: Any,
     draws: Any,
     *,
-    loss: Any = "vi",
+    loss: Any = None,
     prob: float = 0.95,
     n_jobs: int | None = 1,
 ) -> CredibleBall:
@@ -120,8 +120,10 @@ def credible_ball(
     labels : array-like of shape (n,) or Estimate
         The centre.
     draws : Draws or anything that can become one
-    loss : str or Loss
-        Any that compares two partitions draw by draw.
+    loss : str or Loss, optional
+        Any that compares two partitions draw by draw. If None, the loss by which the estimate was
+        chosen; VI for labels alone, for ``zero-one``, whose ball is the centre or everything, and
+        for the two losses that are defined on the similarity. ``ball.loss`` says which.
     prob : float in (0, 1]
     n_jobs : int
         Threads; -1 is every core.
@@ -148,7 +150,7 @@ def credible_ball(
     """
     given = as_draws(draws)
     center = labels_of(labels, given)
-    chosen = losses.resolve_distance(loss)
+    chosen = losses.distance_of(labels) if loss is None else losses.resolve_distance(loss)
     prob = validate.real("prob", prob, low=0, high=1, open_low=True)
     n_jobs = validate.n_jobs(n_jobs)
     far = losses.distances(chosen, center[None, :], given, n_jobs=n_jobs)[0]
