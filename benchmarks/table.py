@@ -1,17 +1,17 @@
 """One table: every task beside every rival on this machine, time, memory and quality in one run.
 
     python benchmarks/table.py [--tasks similarity ...] [--repeats 5] [--budget 60]
-        [--salso PROGRAM] [--markdown docs/benchmarks.md]
+        [--limit 300] [--salso PROGRAM] [--markdown docs/benchmarks.md]
 
 Each contender runs in a process of its own on one thread and the same input. Seconds are of the
 processor: the median of the repeats, with the least and the most; repeats end early when BUDGET
-seconds are spent. Compilation, imports and reading are not counted. Memory is the highest resident
+seconds are spent, and a contender that has not answered after LIMIT seconds is ended. Compilation, imports and reading are not counted. Memory is the highest resident
 size above that before the first counted call, at least 1 MiB. A ratio is the rival's over ours: above 1 ours is the
 quicker or the leaner. R's packages are found through Rscript (R_LIBS is respected); what is not
 installed is said. ``--salso`` names a program around salso's own library, for machines where
 its R package is not: PROGRAM FILE CODE CAP RUNS SEED prints seconds, loss, runs and labels, where
 FILE holds 32-bit integers: draws, items, then the labels item by item. ``--markdown`` puts the
-table between the markers of that page.
+table between the markers of that page, with what was run, where, and what gave no answer.
 """
 
 from __future__ import annotations
@@ -179,20 +179,23 @@ def write_inputs(given, folder):
 
 
 def run(task, rival, folder, options):
-    """Run one contender; None where it failed, with what it said on stderr."""
+    """Run one contender; a word why not where it gave no answer."""
     if rival == "salso" and options.salso:
         return run_salso(task, folder, options)
     script = "contenders.py" if rival in ("partita", "scikit-learn") else "contenders.R"
     program = [sys.executable] if script.endswith("py") else ["Rscript", "--vanilla"]
     given = [task.name, rival, str(folder), str(options.repeats), str(options.budget)]
     single = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
-    done = subprocess.run(
-        [*program, str(HERE / script), *given], capture_output=True, text=True, check=False,
-        env=os.environ | single,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [*program, str(HERE / script), *given], capture_output=True, text=True, check=False,
+            env=os.environ | single, timeout=options.limit,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"no answer in {options.limit:g} s"
     if done.returncode:
         print(f"{rival} failed at {task.name}: {done.stderr.strip()[-500:]}", file=sys.stderr)
-        return None
+        return "failed"
     memory, *seconds = map(float, done.stdout.split("MEASURED")[1].split())
     return Measured(tuple(seconds), max(memory, 1.0), (folder / "answer.bin").read_bytes())
 
@@ -200,7 +203,7 @@ def run(task, rival, folder, options):
 def run_salso(task, folder, options):
     """Run the program around salso's library, 16 runs as R's default call has them."""
     if not task.name.startswith("search-"):
-        return None
+        return "not in the program"
     labels = np.fromfile(folder / "draws.bin", np.int32)
     shape = np.array((folder / "size.txt").read_text().split()[:2], np.int32)
     np.concatenate([shape, labels]).tofile(folder / "salso.bin")
@@ -208,7 +211,16 @@ def run_salso(task, folder, options):
     seconds = []
     while len(seconds) < options.repeats and sum(seconds) < options.budget:
         call = [options.salso, folder / "salso.bin", code, 0, 16, len(seconds) + 1]
-        done = subprocess.run(list(map(str, call)), capture_output=True, text=True, check=True)
+        try:
+            done = subprocess.run(
+                list(map(str, call)),
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=options.limit,
+            )
+        except subprocess.TimeoutExpired:
+            return f"no answer in {options.limit:g} s"
         said = done.stdout.split()
         seconds.append(float(said[0]))
     return Measured(tuple(seconds), np.nan, np.array(said[3:], np.int32).tobytes())
@@ -233,8 +245,8 @@ def show(value):
     return "-" if value is None else f"{value:.6g}"
 
 
-def rows(options, installed):
-    """Yield a row of the table for every task and rival that is here."""
+def rows(options, installed, silent):
+    """Yield a row of the table for every task and rival that is here; note who gave no answer."""
     kept = {}
     for task in tasks():
         if options.tasks and task.name.split("-")[0] not in options.tasks:
@@ -251,8 +263,11 @@ def rows(options, installed):
             own = kept[task.name]
             for rival in there:
                 other = run(task, rival, folder, options)
-                if own is not None and other is not None:
+                bad = next((one for one in (own, other) if isinstance(one, str)), None)
+                if bad is None:
                     yield row(task, given, rival, own, other)
+                else:
+                    silent.append(f"{rival} at {task.name} ({bad})")
 
 
 def row(task, given, rival, own, other):
@@ -296,13 +311,32 @@ def preamble(options, found):
     lines = [machine(), ", ".join(f"{name} {number}" for name, number in here.items())]
     if options.salso:
         absent = [name for name in absent if name != "salso"]
-        lines.append("salso: its library, by a program of one thread, whose memory is not measured")
+        lines.append(
+            "salso: its library, by a program of one thread, 16 runs and its default cap on the "
+            "number of clusters; its memory is not measured"
+        )
     if absent:
         lines.append(f"not installed here: {', '.join(absent)}")
     lines.append(
-        f"medians of up to {options.repeats} repeats (least-most), one thread, CPU seconds"
+        f"medians of up to {options.repeats} repeats (least-most) or {options.budget:g} s, one "
+        f"thread, CPU seconds; {os.getloadavg()[0]:.1f} processes at work when it began"
     )
     return lines
+
+
+def afterwards(table, silent):
+    """Return what is to be said when all is done: who gave no answer, and where ours is behind."""
+    slower = [
+        f"{line[0].split(',')[0]} beside {line[1]} ({line[4]})"
+        for line in table[1:]
+        if line[4] != "-" and float(line[4].replace(",", "")) < 1
+    ]
+    said = [f"ours is the slower in {len(slower)} of {len(table) - 1} rows"]
+    if slower:
+        said[0] += f": {'; '.join(slower)}"
+    if silent:
+        said.append(f"not measured: {'; '.join(silent)}")
+    return said
 
 
 def as_text(table):
@@ -330,19 +364,23 @@ def main():
     parser.add_argument("--tasks", nargs="+", choices=known)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--budget", type=float, default=60, help="seconds of one contender")
+    parser.add_argument("--limit", type=float, default=300, help="seconds to wait for a contender")
     parser.add_argument("--salso", help="a program around salso's library")
     parser.add_argument("--markdown", type=Path, help="a page to put the table into")
     options = parser.parse_args()
     found = r_versions()
     lines = preamble(options, found)
     print("\n".join(lines), flush=True)
-    table = [HEADS]
-    for line in rows(options, {*found, "scikit-learn"}):
+    table, silent = [HEADS], []
+    for line in rows(options, {*found, "scikit-learn"}, silent):
         table.append(line)
         print(f"{line[0]}, {line[1]}: done", file=sys.stderr, flush=True)
         if options.markdown:  # as it goes, so that a run cut short leaves what it has
             into_page(options.markdown, lines, table)
-    print(as_text(table))
+    lines += afterwards(table, silent)
+    if options.markdown:
+        into_page(options.markdown, lines, table)
+    print(as_text(table), *afterwards(table, silent), sep="\n")
 
 
 if __name__ == "__main__":
