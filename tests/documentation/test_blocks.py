@@ -36,8 +36,8 @@ def run(name, wanted):
 
 
 def quick(name):
-    """What a page has for the default run; the README's first block has a test of its own."""
-    found = PYTHON[name][1:] if name == "README.md" else PYTHON[name]
+    """What a page has for the default run; the README's first blocks have a test of their own."""
+    found = PYTHON[name][2:] if name == "README.md" else PYTHON[name]
     return [block for block in found if block.is_run and not block.is_slow]
 
 
@@ -61,18 +61,22 @@ def test_what_is_not_run_is_python(name):
 
 
 def test_the_first_block_of_the_readme_needs_nothing(tmp_path, monkeypatch):
-    """Pasted into a fresh Python in an empty folder."""
+    """Pasted into a fresh Python in an empty folder, without extras; the second, with them."""
     import subprocess
     import sys
 
-    first = PYTHON["README.md"][0]
+    first, second = PYTHON["README.md"][:2]
     assert first.is_run
     assert not first.is_slow
-    code = "import matplotlib; matplotlib.use('Agg')\n" + first.text
+    extras = ("matplotlib", "highspy", "sklearn", "h5py", "pyarrow", "numcodecs", "xarray", "dask")
+    hidden = f"import sys; sys.modules.update(dict.fromkeys({extras}))\n"
+    shown = f"for one in {extras}: del sys.modules[one]\nimport matplotlib; matplotlib.use('Agg')\n"
+    code = hidden + first.text + shown + second.text
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report.html").exists()
+    assert (tmp_path / "similarity.png").exists()
 
 
 def shell_lines():
