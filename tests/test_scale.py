@@ -143,6 +143,76 @@ def test_factorize_of_many_items_goes_through_the_draws(labels, small, monkeypat
     assert fit.restart_labels.shape == (1, 200)
 
 
+def test_ranks_in_shared_passes_are_those_fitted_alone(both, monkeypatch):
+    """Beyond the sample that factors are iterated on: H given a sample, W given H, H again."""
+    from partita.nmf import _streamed
+
+    monkeypatch.setattr(_streamed, "N_SAMPLE", 120)
+    monkeypatch.setattr(_streamed, "N_LANDMARKS", 80)
+    draws, dense = both[1].unique(), pt.posterior_similarity(both[0]).to_dense()
+    for fit in Streamed(draws, "ls", [4, 5, 6], 3, 0, 2).fits():
+        alone = next(Streamed(draws, "ls", [fit.rank], 3, 0, 1).fits())
+        rest = 0.5 * ((dense - fit.brought(fit.W).T @ fit.brought(fit.H)) ** 2).sum()
+        assert fit.objective == pytest.approx(rest, rel=1e-6)
+        assert fit.objective == pytest.approx(alone.objective, rel=1e-2)
+        full = pt.factorize(dense, model="ls", rank=fit.rank, n_init=3, rng=0)
+        assert fit.objective <= full.objective * 1.05
+        assert fit.about["sample"] == 120
+        assert fit.restart_objectives.shape == (3,)
+    assert fit.about["restarts_on"] == "landmarks"
+
+
+def test_the_norm_from_sampled_rows_is_near_that_of_the_matrix(both, monkeypatch):
+    from partita.nmf import _frobenius, _streamed
+
+    monkeypatch.setattr(_streamed, "N_SAMPLE", 120)
+    monkeypatch.setattr(_frobenius, "_EXACT", 0)
+    monkeypatch.setattr(_frobenius, "_ROWS", 40)
+    norm2, exact = Streamed(both[1].unique(), "ls", [5], 1, 0, 1).norm2
+    assert not exact
+    dense = pt.posterior_similarity(both[0]).to_dense()
+    assert norm2 == pytest.approx((dense**2).sum(), rel=1e-3)
+
+
+STAGES = ["Plan.run", "extend", "StreamedState", "settle", "polish"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_ctrl_c_gives_the_best_so_far_in_every_stage(both, monkeypatch, stage):
+    from partita.search import _greedy_large
+
+    def interrupted(*_, **__):
+        monkeypatch.undo()
+        monkeypatch.setattr(_blocks, "_LARGE", 0)
+        raise KeyboardInterrupt
+
+    search = Greedy()
+    if stage == "Plan.run":
+        once = _greedy_large.Plan.run
+
+        def found_then_interrupted(plan):
+            yield from once(plan)
+            interrupted()
+
+        monkeypatch.setattr(_greedy_large.Plan, "run", found_then_interrupted)
+    elif stage == "polish":
+        search = NMF("ls", ranks=(5,), n_init=2, polish=True)
+        monkeypatch.setattr(_greedy_large, "sample", interrupted)
+    else:
+        monkeypatch.setattr(_greedy_large, stage, interrupted)
+    with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
+        found = pt.estimate(both[1], search=search, rng=0)
+    assert pt.adjusted_rand_index(found.labels, np.arange(200) * 5 // 200) > 0.9
+    assert found.expected_loss == pytest.approx(pt.expected_loss(found.labels, both[1]), rel=1e-12)
+
+
+def test_a_matrix_that_does_not_fit_names_what_does(labels, monkeypatch):
+    monkeypatch.setattr("partita.validate.free_memory", lambda: 1000)
+    similarity = pt.Similarity.from_draws(pt.Draws(labels))
+    with pytest.raises(pt.errors.OutOfMemoryError, match=r"200 items .*search='nmf-kl'"):
+        pt.factorize(similarity, model="kl", rank=3)
+
+
 def test_the_shell_reads_a_store_and_says_so(labels, tmp_path, capsys):
     from partita.cli import main
 

@@ -23,7 +23,7 @@ import dask_work
 import partita as pt
 from partita import io
 from partita.cli import main
-from partita.distributed import DaskLabels, OnWorkers, _dask, map_pieces
+from partita.distributed import DaskLabels, OnWorkers, _dask, map_pieces, sum_items
 from partita.draws._stored import StoredLabels
 
 da = pytest.importorskip("dask.array")
@@ -212,6 +212,40 @@ def test_the_shell_shares_restarts_out_over_a_scheduler(client, draws, tmp_path,
     alone = capsys.readouterr().out
     assert main([*words, "--scheduler", client.scheduler.address]) == 0
     assert capsys.readouterr().out == alone
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["estimate", "--search", "average", "--format", "csv"],
+        ["uncertainty", "--table", "ball", "--format", "csv"],
+        ["diagnose", "--format", "csv"],
+    ],
+)
+def test_the_shell_has_workers_read_a_store(client, store, capsys, words):
+    words = [words[0], str(store), *words[1:]]
+    words += ["--seed", "1"] if words[0] != "diagnose" else []
+    assert main([*words, "--stored"]) == 0
+    alone = capsys.readouterr().out
+    assert main([*words, "--scheduler", client.scheduler.address]) == 0
+    assert capsys.readouterr().out == alone
+
+
+@pytest.mark.filterwarnings("default::partita.errors.PartitaWarning")
+def test_the_shell_says_where_it_works_when_workers_cannot_read(client, draws, tmp_path, capsys):
+    draws.save(tmp_path / "draws.npz")
+    words = ["estimate", str(tmp_path / "draws.npz"), "--search", "average"]
+    assert main([*words, "--scheduler", client.scheduler.address]) == 0
+    assert "all the work is done on this machine. Put the draws into" in capsys.readouterr().err
+
+
+def test_sums_on_the_workers_are_those_of_one_machine(client, array):
+    there = pt.Draws(da.from_array(array, chunks=(-1, 1_700))).labels
+    x = np.random.default_rng(0).random((N_ITEMS, 3))
+    words = {"along": (x,), "shared": (2.0,)}
+    here = sum_items(dask_work.tally, pt.Draws(array).labels, **words)
+    for one, other in zip(here, sum_items(dask_work.tally, there, **words), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 import zarr
 from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
 
-from partita.errors import FileError, InvalidValueError, OutOfMemoryError
-from partita.io import open_npy, open_parquet, open_zarr
+from partita.errors import FileError, InvalidValueError, OutOfMemoryError, PartitaWarning
+from partita.io import open_npy, open_parquet, open_zarr, read_table
 
 LABELS = np.random.default_rng(0).integers(0, 9, (37, 23)).astype(np.int32)
 PART = slice(5, 29), slice(4, 21)
@@ -92,7 +92,10 @@ class TestZarr:
             str(tmp_path / "a"), shape=(9, 9), chunks=(4, 4), dtype="i4", fill_value=3
         )
         array[:4, :4] = 1
-        blocks = open_zarr(tmp_path / "a")
+        with pytest.warns(
+            PartitaWarning, match="first of 8 such chunks; their labels are read as 3"
+        ):
+            blocks = open_zarr(tmp_path / "a")
         assert (blocks.read(slice(None), slice(None)) == array[:]).all()
 
     def test_chains_and_any_order_of_dimensions(self, tmp_path):
@@ -184,6 +187,17 @@ class TestZarr:
         os.mkfifo(path / "1.1")
         with pytest.raises(FileError, match="plain file"):
             open_zarr(path).read(*PART)
+
+    def test_a_lost_chunk_is_named(self, tmp_path):
+        path = write_zarr(tmp_path / "a", zarr_format=2)
+        whole = open_zarr(path)
+        (path / "1.1").unlink()
+        with pytest.raises(FileError, match=r"1\.1' is missing; it was there when"):
+            whole.read(slice(None), slice(None))
+        with pytest.warns(PartitaWarning, match=r"1\.1' is missing, the first of 1 such"):
+            open_zarr(path).read(*PART)
+        with pytest.warns(PartitaWarning, match=r"1\.1' is missing"):
+            read_table(path)
 
     def test_a_folder_of_something_else(self, tmp_path):
         with pytest.raises(FileError, match="no Zarr"):

@@ -24,16 +24,18 @@ def add_scheduler_argument(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 @contextmanager
-def connected(arguments: argparse.Namespace) -> Iterator[int | None]:
+def connected(arguments: argparse.Namespace, *, shares: bool = True) -> Iterator[int | None]:
     """Hold a connection to the cluster of ``--scheduler``; nothing where none is named.
 
     Inside, draws in a store are worked on block by block by the workers that read them; of anything
-    else, what joblib shares out (restarts, ranks, replicates) goes to the workers.
+    else, what joblib shares out (restarts, ranks, replicates) goes to the workers, if there is such
+    (``shares``); if not, a warning says that this machine does the work.
 
     Yields
     ------
     int or None
-        The jobs to share out: as many as the workers have threads; None without a cluster.
+        The jobs to share out: ``--jobs`` where it was said, or as many as the workers have threads;
+        None where nothing is shared out.
     """
     address = getattr(arguments, "scheduler", None)
     if address is None:
@@ -45,9 +47,13 @@ def connected(arguments: argparse.Namespace) -> Iterator[int | None]:
     try:
         if _opener(arguments) is not None:
             yield None
+        elif not shares:
+            _warn_of_work_here(arguments.draws)
+            yield None
         else:
+            said = getattr(arguments, "jobs", None) or -1
             with joblib.parallel_config(backend="dask"):
-                yield sum(client.nthreads().values())
+                yield sum(client.nthreads().values()) if said < 0 else said
     finally:
         client.close()
 
@@ -68,6 +74,20 @@ def on_workers(arguments: argparse.Namespace) -> Draws | None:
     blocks = opener(arguments.draws, **words)
     path, how = arguments.draws, {"orient": arguments.orient, "key": arguments.key}
     return around(OnWorkers(blocks), blocks.chains, path, **how)
+
+
+def _warn_of_work_here(path: str) -> None:
+    import warnings
+
+    from partita.errors import PartitaWarning
+
+    warnings.warn(
+        f"--scheduler: workers cannot read {path!r} in blocks, and of other files they only share "
+        "the restarts and ranks of NMF searches; all the work is done on this machine. Put the "
+        "draws into Zarr, .npy or Parquet where every worker can read them.",
+        PartitaWarning,
+        stacklevel=3,
+    )
 
 
 def _opener(arguments: argparse.Namespace) -> Callable[..., Any] | None:

@@ -9,7 +9,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from partita.cli import _common
+from partita.cli import _cluster, _common
 
 if TYPE_CHECKING:
     from partita.diagnostics import Diagnosis
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--pairs", type=int, default=10, help="pairs of items to follow, at most")
     what.add_argument("--trace", action="store_true", help="the trace of K, a row a draw")
     what.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
+    _cluster.add_scheduler_argument(parser, "its workers read the draws, if they are in a store")
     _common.add_output_arguments(parser)
 
 
@@ -32,13 +33,14 @@ def run(arguments: argparse.Namespace) -> None:
     from partita.diagnostics import diagnose
     from partita.estimation import Estimate
 
-    found = diagnose(
-        _common.read(arguments),
-        None if arguments.estimate is None else Estimate.load(arguments.estimate),
-        loss=arguments.loss,
-        n_pairs=arguments.pairs,
-        n_jobs=arguments.jobs,
-    )
+    with _cluster.connected(arguments, shares=False):
+        found = diagnose(
+            _common.read(arguments),
+            None if arguments.estimate is None else Estimate.load(arguments.estimate),
+            loss=arguments.loss,
+            n_pairs=arguments.pairs,
+            n_jobs=arguments.jobs,
+        )
     form = _common.form(arguments)
     if arguments.trace:
         text = _common.frame_text(found.trace_frame().set_index("chain"), form)

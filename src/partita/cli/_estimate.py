@@ -57,7 +57,9 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = arguments.search or "auto"
     if arguments.time_limit is not None:
         chosen = [search.limited(one, arguments.time_limit) for one in search.resolve(chosen)]
-    with _cluster.connected(arguments) as n_threads:
+    factorises = any(isinstance(one, search.NMF) for one in search.resolve(chosen))
+    shares = factorises and arguments.method is None
+    with _cluster.connected(arguments, shares=shares) as n_threads:
         best = estimate(
             _common.read_either(arguments),
             loss=arguments.loss,

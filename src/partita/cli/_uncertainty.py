@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from partita import losses
-from partita.cli import _common
+from partita.cli import _cluster, _common
 from partita.cli._partition import add_partition_arguments, partition
 
 if TYPE_CHECKING:
@@ -37,23 +37,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("--modes", metavar="N", default="auto", help="how many modes; default auto")
     _common.add_running_arguments(parser)
+    _cluster.add_scheduler_argument(parser, "its workers read the draws, if they are in a store")
     _common.add_output_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Judge and write."""
+    with _cluster.connected(arguments, shares=False):
+        text = _judged(arguments)
+    _common.write(text, arguments)
+
+
+def _judged(arguments: argparse.Namespace) -> str:
     form = _common.form(arguments)
     if arguments.ball_loss is not None:
         losses.resolve_distance(arguments.ball_loss, name="ball_loss")
     draws = _common.read(arguments)
     if arguments.table is None and form != "csv":
         summary = _json if form == "json" else _text
-        text = summary(partition(arguments, draws), draws, arguments)
-    else:
-        make, needs_estimate = _TABLES[arguments.table or "items"]
-        best = partition(arguments, draws) if needs_estimate else None
-        text = _common.frame_text(make(best, draws, arguments), form)
-    _common.write(text, arguments)
+        return summary(partition(arguments, draws), draws, arguments)
+    make, needs_estimate = _TABLES[arguments.table or "items"]
+    best = partition(arguments, draws) if needs_estimate else None
+    return _common.frame_text(make(best, draws, arguments), form)
 
 
 def _prob(arguments: argparse.Namespace, default: float) -> float:

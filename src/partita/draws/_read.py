@@ -111,16 +111,7 @@ def around(
 ) -> Draws:
     """Draws whose labels stay in a file, with all else that the file says of them."""
     beside = io.read_beside(path, orient=orient, key=key)
-    if beside is None:
-        return Draws(labels, chains=chains)
-    return Draws(
-        labels,
-        weights=beside.weights,
-        chains=beside.chains,
-        item_names=beside.item_names,
-        traces=beside.traces,
-        assumptions=beside.assumptions,
-    )
+    return Draws(labels, chains=chains) if beside is None else _of(beside, labels)
 
 
 def opener_of(path: str, key: str | None) -> Callable[..., Any] | None:
@@ -184,15 +175,16 @@ def as_draws(data: Any, *, key: str | None = None) -> Draws:
     return Draws(data)
 
 
-def _of(table: io.Table) -> Draws:
+def _of(found: io.Table | io.Found, labels: Any = None) -> Draws:
+    """Draws of what was found in a file, its labels or others in their stead."""
     return Draws(
-        table.labels,
-        weights=table.weights,
-        chains=table.chains,
-        item_names=table.item_names,
-        traces=table.traces,
-        assumptions=table.assumptions,
-        about=table.about,
+        found.labels if labels is None else labels,
+        weights=found.weights,
+        chains=found.chains,
+        item_names=found.item_names,
+        traces=found.traces,
+        assumptions=found.assumptions,
+        about=found.about if isinstance(found, io.Table) else {},
     )
 
 

@@ -13,7 +13,7 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 """
 
 from partita.io._blocks import Blocks
-from partita.io._container import WEIGHTS
+from partita.io._container import WEIGHTS, Found
 from partita.io._names import item_index
 from partita.io._npy_blocks import open_npy
 from partita.io._numpy import read_npy, read_npz
@@ -27,6 +27,7 @@ from partita.io._zarr_blocks import open_zarr
 __all__ = [
     "WEIGHTS",
     "Blocks",
+    "Found",
     "Table",
     "Weights",
     "check_place",

@@ -72,6 +72,9 @@ def whole(container: Container, entry: Entry) -> NDArray[Any]:
 def labels_in(container: Container, key: str | None, orient: str = "draws") -> Found:
     """Find the labels of a container and read them, with chains, names and traces."""
     entry, axes, said = _chosen(container, key, orient)
+    check = getattr(container, "check_labels", None)
+    if check is not None:
+        check(entry)
     array = whole(container, entry).transpose(axes.order)
     labels = array.reshape(math.prod(array.shape[:-1]), array.shape[-1])
     return _found(container, entry, axes, said, labels)

@@ -60,6 +60,11 @@ class ZarrContainer:
         """Return a part of an array."""
         return self.arrays[entry.name].read(box)
 
+    def check_labels(self, entry: Entry) -> None:
+        """Warn where chunks of the labels have no file."""
+        array = self.arrays[entry.name]
+        array.warn_of(array.absent())
+
 
 @contextmanager
 def open_container(kind: Format, path: str) -> Iterator[tuple[Container, tuple[str, ...]]]:

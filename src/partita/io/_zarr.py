@@ -6,14 +6,16 @@ hold other things as long as nobody asks for them.
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.errors import FileError
+from partita.errors import FileError, PartitaWarning
 from partita.io._numpy import check_text
 from partita.io._source import corrupt
 from partita.io._zarr_codecs import decoder
@@ -21,6 +23,8 @@ from partita.io._zarr_meta import ZarrMeta, read_regular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_MOST_CHUNKS = 1 << 17  # whose files are looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,26 +51,66 @@ class ZarrArray:
             total += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
         return total
 
-    def read(self, box: tuple[tuple[int, int], ...]) -> NDArray[Any]:
-        """Return the part from start to stop along every axis; the sizes were checked before."""
+    @property
+    def _counts(self) -> list[int]:
+        return [-(-n // size) for n, size in zip(self.shape, self.meta.chunk, strict=True)]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its chunks are few enough for all their files to be looked for."""
+        return math.prod(self._counts) <= _MOST_CHUNKS
+
+    def absent(self) -> frozenset[tuple[int, ...]]:
+        """The chunks that have no file; none where there are too many to look for."""
+        if not self.is_counted:
+            return frozenset()
+        every = product(*map(range, self._counts))
+        return frozenset(one for one in every if not os.path.lexists(self.meta.chunk_path(one)))
+
+    def warn_of(self, absent: frozenset[tuple[int, ...]]) -> None:
+        """Say which chunks of labels have no file, and what they are read as."""
+        if absent:
+            warnings.warn(
+                f"{self.meta.chunk_path(min(absent))!r} is missing, the first of {len(absent)} "
+                f"such chunks; their labels are read as {self.meta.fill}, the fill value, as Zarr "
+                "does with chunks that were never written. If they were, the store has lost them.",
+                PartitaWarning,
+                stacklevel=2,
+            )
+
+    def read(
+        self,
+        box: tuple[tuple[int, int], ...],
+        absent: frozenset[tuple[int, ...]] | None = None,
+    ) -> NDArray[Any]:
+        """Return the part from start to stop along every axis; the sizes were checked before.
+
+        Given the chunks that were ``absent`` before, it is an error if another is now.
+        """
         out = np.empty([stop - start for start, stop in box], self.dtype)
         spans = [
             range(start // size, -(-stop // size)) if stop > start else range(0)
             for (start, stop), size in zip(box, self.meta.chunk, strict=True)
         ]
         for index in product(*spans):
-            self._copy(index, box, out)
+            self._copy(index, box, out, absent)
         return out
 
     def _copy(
-        self, index: tuple[int, ...], box: tuple[tuple[int, int], ...], out: NDArray[Any]
-    ) -> None:
+        self, index: tuple[int, ...], box: tuple[tuple[int, int], ...], out: NDArray[Any],
+        absent: frozenset[tuple[int, ...]] | None,
+    ) -> None:  # fmt: skip
         into, take = [], []
         for i, size, (start, stop) in zip(index, self.meta.chunk, box, strict=True):
             low, high = max(start, i * size), min(stop, (i + 1) * size)
             into.append(slice(low - start, high - start))
             take.append(slice(low - i * size, high - i * size))
         chunk = self._chunk(index)
+        if chunk is None and absent is not None and index not in absent:
+            raise FileError(
+                f"{self.meta.chunk_path(index)!r} is missing; it was there when the store was "
+                "opened."
+            )
         out[tuple(into)] = self.meta.fill if chunk is None else chunk[tuple(take)]
 
     def _chunk(self, index: tuple[int, ...]) -> NDArray[Any] | None:

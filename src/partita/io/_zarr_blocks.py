@@ -29,11 +29,13 @@ class ZarrBlocks:
     path: str
     array: ZarrArray
     axes: Axes
+    absent: frozenset[tuple[int, ...]] | None = None
+    """The chunks that had no file when the store was opened."""
 
     def __reduce__(self) -> Any:
         """Sent to another process, it finds the store from whatever folder that runs in."""
         meta = replace(self.array.meta, folder=os.path.abspath(self.array.meta.folder))
-        return ZarrBlocks, (self.path, ZarrArray(meta), self.axes)
+        return ZarrBlocks, (self.path, ZarrArray(meta), self.axes, self.absent)
 
     @property
     def n_chains(self) -> int:
@@ -83,7 +85,7 @@ class ZarrBlocks:
         if self.axes.chain is not None:
             box[self.axes.chain] = (chain, chain + 1)
         box[self.axes.draw], box[self.axes.rest[0]] = rows, cols
-        part = self.array.read(tuple(box)).transpose(self.axes.order)
+        part = self.array.read(tuple(box), self.absent).transpose(self.axes.order)
         return part.reshape(part.shape[-2:])
 
 
@@ -116,7 +118,9 @@ def open_zarr(path: Path, *, key: str | None = None, orient: str = "draws") -> Z
     check_integers(repr(text), array.dtype)
     if orient == "items" and array.meta.dims is None and axes.chain is None:
         axes = Axes(None, 1, (0,))
-    return ZarrBlocks(text, array, axes)
+    absent = array.absent()
+    array.warn_of(absent)
+    return ZarrBlocks(text, array, axes, absent if array.is_counted else None)
 
 
 def zarr_arrays(folder: str) -> dict[str, ZarrArray]:

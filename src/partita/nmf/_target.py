@@ -58,6 +58,15 @@ def _of_similarity(similarity: Similarity, dense_only: bool, device: Any, dtype:
     if devices.resolve(device) is not None:
         return of_array(similarity.to_device(device, dtype=dtype).on_device, symmetric=True)
     _check_host_dtype(np.empty(0), dtype)
+    if dense_only and not similarity.is_dense and similarity.device is None:
+        n = similarity.n_items
+        validate.fits_in_memory(
+            f"`similarity` as the matrix of {n:,} items that the models 'kl' and 'ns' and the "
+            "solver 'mu' factorise",
+            8 * n * n,
+            "use estimate(draws, search='nmf-kl') or 'nmf-ns', which fit a sample of the items and "
+            "extend it to the others, or factorize with model='ls' and solver='fast'.",
+        )
     if similarity.is_dense or similarity.device is not None or dense_only:
         return of_array(np.asarray(similarity.to_dense(n_jobs=1)), symmetric=True)
     return _of_operator(similarity)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from partita.losses import RatioLoss
     from partita.typing import IntArray
 
+R = TypeVar("R")
+
 
 def search_large(
     settings: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n_jobs: int
@@ -36,12 +38,14 @@ def search_large(
     for start in given:
         labels = validate.labels("starts", start, n_items=evidence.n_items)
         yield from _moved_on(labels, evidence, loss, limit, clock, {"start": "labels"})
+        if clock.was_stopped:
+            return
     kinds = tuple(s for s in settings.starts if not isinstance(s, np.ndarray | list))
     if kinds or not given:
         small = replace(settings, starts=kinds)
         plan = Plan(small, scored, some.evidence, rng, n_jobs, Clock(half))
-        found = min(plan.run(), key=_value)
-        labels = extend(found.labels, some, scored, n_jobs=n_jobs)
+        found = _least(plan, clock)
+        labels = _finished(lambda: extend(found.labels, some, scored, n_jobs=n_jobs), clock)
         about = {"start": found.info.get("start"), "landmarks": some.landmarks.size}
         yield from _moved_on(labels, evidence, loss, limit, clock, about)
 
@@ -56,17 +60,21 @@ def polish_both_ways(
     scored = stand_in(loss)
     clock = Clock(time_limit)
     limit = min(max_clusters or evidence.n_items, evidence.n_items)
-    state = StreamedState(labels, evidence.distinct, scored, evidence.n_jobs)
-    if patience:
-        some = sample(evidence, validate.seed(rng))
-        half = None if time_limit is None else time_limit / 2
-        found = polish(
-            labels[some.landmarks.items], some.evidence, scored, rng=rng,
-            max_clusters=max_clusters, patience=patience, time_limit=half,
-        )  # fmt: skip
-        state.offer(extend(found, some, scored, n_jobs=evidence.n_jobs))
-    settle(state, limit, clock)
-    return state.labels
+    state: StreamedState | None = None
+    try:
+        state = StreamedState(labels, evidence.distinct, scored, evidence.n_jobs)
+        if patience:
+            some = sample(evidence, validate.seed(rng))
+            half = None if time_limit is None else time_limit / 2
+            found = polish(
+                labels[some.landmarks.items], some.evidence, scored, rng=rng,
+                max_clusters=max_clusters, patience=patience, time_limit=half,
+            )  # fmt: skip
+            state.offer(extend(found, some, scored, n_jobs=evidence.n_jobs))
+        settle(state, limit, clock)
+    except KeyboardInterrupt:
+        _warn()
+    return labels if state is None else state.labels
 
 
 def _moved_on(
@@ -74,21 +82,56 @@ def _moved_on(
     about: dict[str, Any],
 ) -> Iterator[Candidate]:  # fmt: skip
     scored = stand_in(loss)
-    state = StreamedState(labels, evidence.distinct, scored, evidence.n_jobs)
+    state = _finished(
+        lambda: StreamedState(labels, evidence.distinct, scored, evidence.n_jobs), clock
+    )
     clock.note(state.value)
     try:
         about |= {"rounds": settle(state, limit, clock)}
     except KeyboardInterrupt:
-        warnings.warn(
-            "The search was interrupted; this is the best partition that it had found.",
-            PartitaWarning,
-            stacklevel=2,
-        )
+        clock.stop()
+        _warn()
     if scored is not loss:
         about |= {"searched_under": type(scored).__name__}
     value = state.value if scored is loss else None
     history = tuple(clock.history) if scored is loss else ()
     yield Candidate(state.labels, expected_loss=value, info={**about, "history": history})
+
+
+def _least(plan: Plan, clock: Clock) -> Candidate:
+    """The best partition of the landmarks, or the best so far when Ctrl-C ends the search."""
+    try:
+        return min(plan.run(), key=_value)
+    except KeyboardInterrupt:
+        found = plan.best_so_far()
+        if found is None:
+            raise
+        clock.stop()
+        _warn()
+        return found
+
+
+def _finished(call: Callable[[], R], clock: Clock) -> R:
+    """Do what an answer cannot do without, one pass; Ctrl-C ends the search after it.
+
+    A second Ctrl-C ends it at once, without an answer.
+    """
+    try:
+        return call()
+    except KeyboardInterrupt:
+        if clock.was_stopped:
+            raise
+        clock.stop()
+        _warn()
+        return call()
+
+
+def _warn() -> None:
+    warnings.warn(
+        "The search was interrupted; this is the best partition that it had found.",
+        PartitaWarning,
+        stacklevel=3,
+    )
 
 
 def _value(one: Candidate) -> float:
