@@ -3,10 +3,11 @@
     python benchmarks/growth.py million [--sizes equal|power] [--search nmf-ls|auto|...] [--stored]
     python benchmarks/growth.py curve items|draws|clusters [--search ...] [--json FILE]
     python benchmarks/growth.py agree [--items 20000] [--model ls]
+    python benchmarks/growth.py passes [--items 50000] [--draws 500]
 
 Every measurement is a process of its own, so that its peak memory is its own; seconds are of the
 processor, user and system, all threads together, since those do not depend on what else the machine
-is doing, and wall time beside them. The draws are simulated: a planted partition, one label in ten
+is doing, with wall time and the machine's load (mean of five minutes) beside them. The draws are simulated: a planted partition, one label in ten
 replaced at random in every draw.
 """
 
@@ -77,6 +78,7 @@ def one(arguments: argparse.Namespace) -> dict[str, object]:
         "cpu_s": round(cpu, 1),
         "cpu_read_s": round(read, 1),
         "wall_s": round(time.perf_counter() - began, 1),
+        "load": round(os.getloadavg()[1], 1),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "found": best.n_clusters,
         "expected_loss": best.expected_loss,
@@ -108,10 +110,11 @@ def exponent(xs: list[float], ys: list[float]) -> float:
     return float(np.polyfit(np.log(xs[half:]), np.log(np.maximum(ys[half:], 1e-3)), 1)[0])
 
 
+SHAPES = {"million": (1_000_000, 1_000), "agree": (20_000, 200), "passes": (50_000, 500)}
 CURVES = {
     "items": [(n, 200, 10) for n in (1_000, 4_000, 16_000, 64_000, 125_000, 250_000, 500_000)],
-    "draws": [(100_000, m, 10) for m in (125, 250, 500, 1_000, 2_000)],
-    "clusters": [(100_000, 500, k) for k in (5, 10, 20, 40, 80)],
+    "draws": [(50_000, m, 10) for m in (125, 250, 500, 1_000, 2_000)],
+    "clusters": [(50_000, 500, k) for k in (5, 10, 20, 40, 80)],
 }
 
 
@@ -129,9 +132,12 @@ def curve(arguments: argparse.Namespace) -> None:
             for file in Path(folder).iterdir():
                 file.unlink()
     xs = [float(row[arguments.axis]) for row in rows]
-    print(f"{'x':>12} {'cpu s':>8} {'MiB':>8} {'ARI':>8}")
+    print(f"{arguments.axis:>12} {'cpu s':>8} {'wall s':>8} {'load':>6} {'MiB':>8} {'ARI':>8}")
     for x, row in zip(xs, rows, strict=True):
-        print(f"{x:12,.0f} {row['cpu_s']:8.1f} {row['peak_mib']:8,} {row['ari']:8.5f}")
+        print(
+            f"{x:12,.0f} {row['cpu_s']:8.1f} {row['wall_s']:8.1f} {row['load']:6.1f} "
+            f"{row['peak_mib']:8,} {row['ari']:8.5f}"
+        )
     for what in ("cpu_s", "peak_mib"):
         print(f"exponent of {what}: {exponent(xs, [float(row[what]) for row in rows]):.2f}")
     if arguments.json:
@@ -183,11 +189,38 @@ def agree(arguments: argparse.Namespace) -> None:
         print(json.dumps(row), flush=True)
 
 
+def passes(arguments: argparse.Namespace) -> None:
+    """Print what each kind of pass over the draws costs a label, in ns of one core."""
+    import partita as pt
+    from partita.draws import cluster_sums, joint_counts, spread
+
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        path = Path(folder) / "draws.npy"
+        simulate(path, arguments.items, arguments.draws, 10, arguments.sizes)
+        draws = pt.read_draws(path)
+    truth = planted(arguments.items, 10, arguments.sizes)
+    x = np.random.default_rng(0).random((arguments.items, 44))
+    table = cluster_sums(draws, x, 44)
+    calls = {
+        "counting a partition of ten clusters": lambda: joint_counts(draws, [truth]),
+        "summing 12 columns over clusters": lambda: cluster_sums(draws, x[:, :12], 12),
+        "summing 44 columns over clusters": lambda: cluster_sums(draws, x, 44),
+        "spreading 12 columns over items": lambda: spread(draws, table[:, :12]),
+        "spreading 44 columns over items": lambda: spread(draws, table),
+    }
+    for name, call in calls.items():
+        call()
+        began = time.process_time()
+        call()
+        spent = time.process_time() - began
+        print(f"{name}: {1e9 * spent / arguments.items / arguments.draws:.2f} ns a label")
+
+
 def parsed() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("one", "million", "curve", "agree"):
+    for name in ("one", "million", "curve", "agree", "passes"):
         command = commands.add_parser(name)
         command.add_argument("--search", default="nmf-ls+")
         command.add_argument("--loss", default="vi")
@@ -198,10 +231,9 @@ def parsed() -> argparse.Namespace:
         if name == "one":
             command.add_argument("path")
             command.add_argument("--clusters", type=int)
-        if name in ("million", "agree"):
-            few = name == "agree"
-            command.add_argument("--items", type=int, default=20_000 if few else 1_000_000)
-            command.add_argument("--draws", type=int, default=200 if few else 1_000)
+        if name in SHAPES:
+            command.add_argument("--items", type=int, default=SHAPES[name][0])
+            command.add_argument("--draws", type=int, default=SHAPES[name][1])
         if name == "agree":
             command.add_argument("--model", default="ls")
             command.add_argument("--ranks", type=int, nargs="+", default=[10])
@@ -220,7 +252,8 @@ def main() -> None:
     if arguments.command == "one":
         print(json.dumps(one(arguments)))
         return
-    {"million": million, "curve": curve, "agree": agree}[arguments.command](arguments)
+    commands = {"million": million, "curve": curve, "agree": agree, "passes": passes}
+    commands[arguments.command](arguments)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from partita.cli import main
 from partita.datasets import load_galaxies, simulate_draws
 
 COMMANDS = {
@@ -50,3 +51,37 @@ def test_nothing_is_written_beside_the_output(tmp_path, command):
     after = everything(home) | everything(work)
     new = {path for path in after if before.get(path) != after[path]}
     assert new == {os.path.join(work, COMMANDS[command][-1])}
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Forty draws of 90 items in a Zarr store of nine chunks."""
+    zarr = pytest.importorskip("zarr")
+    labels = np.random.default_rng(0).integers(1, 4, (40, 90)).astype(np.uint8)
+    made = zarr.create_array(tmp_path / "a.zarr", shape=labels.shape, chunks=(40, 10), dtype="u1")
+    made[:] = labels
+    return tmp_path / "a.zarr"
+
+
+def test_a_corrupt_block_in_the_middle_of_a_store_leaves_earlier_results(store, tmp_path, capsys):
+    kept = tmp_path / "results"
+    kept.mkdir()
+    words = ["estimate", str(store), "--stored", "--seed", "0"]
+    words += ["-o", str(kept / "best.csv"), "--save", str(kept / "best.npz")]
+    assert main(words) == 0
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    chunk = store / "c" / "0" / "4"
+    chunk.write_bytes(chunk.read_bytes()[:-3])
+    capsys.readouterr()
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "c/0/4" in said.replace("\\", "/")
+    assert "truncated or corrupt" in said
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no such device here")
+def test_a_full_disk_is_one_line(store, capsys):
+    words = ["estimate", str(store), "--seed", "0", "-o", "/dev/full", "--format", "csv"]
+    assert main(words) == 2
+    assert "cannot be written: No space left" in capsys.readouterr().err
