@@ -2,22 +2,28 @@
 
     python benchmarks/gpu.py similarity [--draws 1000] [--items 50000]   # limit: under 1 s
     python benchmarks/gpu.py path [--items 20000] [--iterations 200]     # kl, ranks 2..12, ten restarts
-    python benchmarks/gpu.py host [--items 20000] [--ranks 2 7 12]       # the same lines on this CPU
-    python benchmarks/gpu.py agree [--reference FILE]                    # objectives and labels of the CPU
+    python benchmarks/gpu.py path --arrays --iterations 3                # the same without our kernel
+    python benchmarks/gpu.py host [--items 20000] [--ranks 2 7 12]       # the same on this CPU
+    python benchmarks/gpu.py agree [--items 2000] [--reference FILE]     # objectives and labels of the CPU
+    python benchmarks/gpu.py flight [--items 2000]                       # ranks one by one, or side by side
 
-``--device`` is "cuda" unless given. Every table begins with the machine and the versions.
+``--device`` is "cuda" unless given; "cupy:cuda" is CuPy. Every table begins with the machine and
+the versions.
 
-``path`` times R's multiplicative updates of ``kl`` in single precision, all ten restarts of a rank
-as one stack, and before it the parts of an iteration one by one: the two matrix products and the
-pass that divides, with the bytes that each must move and the rate beside that of a plain copy on
-the same card. The issue asks for 60% of the time in products, or passes at half of a copy's rate
-or better. ``host`` runs single iterations of one restart and scales: CPU seconds over two cores,
-which flatters the CPU, since it takes them to share the work without loss. The limit is 50 times.
+``path`` runs R's multiplicative updates of ``kl`` in single precision, all ten restarts of a rank
+as one stack, every rank and iteration. Then it profiles a few iterations of each rank (PyTorch's
+profiler, which sees every kernel on the card) and divides the time of what counts by the time on
+the clock. What counts is a matrix product, our kernel, which is two of them with the division
+between, and an elementwise pass if it moves its bytes at half the rate of a plain copy or better.
+Our kernel's own rates stand beside it: its operations against a large single-precision product on
+the same card, and the bytes of V, read once for each restart, against a copy. The issue asks for 60%.
+
+``host`` runs single iterations of one restart and scales: CPU seconds over two cores, which
+flatters the CPU, since it takes them to share the work without loss. The limit is 50 times.
 
 ``agree`` runs 200 multiplicative iterations of every model and the whole of the fast solver from
-the same starts on 2,000 items in single precision, and sets objectives and labels beside float64
-on the CPU. ``--reference`` keeps the CPU's side in a file, to be made on one machine and read on
-another that has no numba.
+the same starts in single precision, and sets objectives and labels beside float64 on the CPU.
+``--reference`` keeps the CPU's side in a file, to be made on one machine and read on another.
 """
 
 from __future__ import annotations
@@ -27,12 +33,13 @@ import platform
 import statistics
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from partita import devices
-from partita.nmf import NAMES, Factors, _common, _multiplicative, factorize
+from partita import devices, kernels
+from partita.nmf import NAMES, Factors, _factorize, _multiplicative, factorize
 from partita.nmf._starts import starts
 from partita.nmf._target import as_target, of_array
 from partita.similarity import _device
@@ -145,82 +152,98 @@ def stacked(target, rank, n_init=RESTARTS):
     )
 
 
-def parts(device, target, rank, rate):
-    """Each operation of half an iteration by itself, on one block: seconds, bytes, rate."""
-    xp, n = target.xp, target.n_items
-    W, H, _ = stacked(target, rank)
-    A, B = xp.matrix_transpose(W), H
-    A1, B1 = (xp.concat([x, x[..., :1, :]], axis=-2) for x in (A, B))
-    rows = min(n, _common.block_size(B, n))
-    left = xp.matrix_transpose(B1[..., :rows])
-    t = left @ A1
-    V = target.array[:rows, :]
-    q = xp.matrix_transpose(V / t)
-    small, block, numbers = A.shape[-2] * n * RESTARTS, V.shape[0] * n, RESTARTS * rows * n
-    table = [
-        ("product WH", lambda: left @ A1, small + numbers),
-        ("V / WH", lambda: V / t, block + 2 * numbers),
-        ("product with V / WH", lambda: A @ q, small + numbers),
-    ]
-    total = 0.0
-    good = 0.0
-    for name, work, moved in table:
-        work()
-        seconds = statistics.median(timed(device, work, 7))
-        share = 4 * moved / seconds / rate
-        each = seconds * 2 * n / rows
-        total += each
-        good += each if share >= 0.5 or "product" in name else 0.0
-        print(
-            f"  rank {rank:2d} {name:20s} {each * 1e3:8.2f} ms an iteration, {share:5.2f} of a copy's rate"
-        )
-    return total, good
+def product_rate(device):
+    """Operations a second of a large product in single precision."""
+    n = 8192 if device.is_gpu else 512
+    x = device.xp.ones((n, n), dtype=device.xp.float32, device=device.handle) / 3
+    work = lambda: x @ x  # noqa: E731
+    work()
+    return 2 * n**3 / min(timed(device, work, 5))
 
 
 def path(options, device):
-    rate = copy_rate(device)
-    print(f"a copy moves {rate / 1e12:.2f} TB/s")
+    copy, product = copy_rate(device), product_rate(device)
+    print(f"a copy moves {copy / 1e12:.2f} TB/s, a product runs at {product / 1e12:.1f} TFLOP/s")
+    if options.arrays:
+        kernels.nmf_quotients.quotient_sums = lambda *arrays: None
     target = problem(options, device)
-    multiply = NAMES["kl"].multiply
-    if options.blocks:
-        choose_block(options, device, target)
-    whole = 0.0
+    model, whole, shares = NAMES["kl"], 0.0, []
     for rank in options.ranks or RANKS:
         factors = stacked(target, rank)
-        multiply(target.array, factors, 1)
-        seconds = timed(
-            device,
-            lambda f=factors: _multiplicative.iterate(
-                NAMES["kl"], target.array, f, options.iterations
-            ),
-        )[0]
+        model.multiply(target.array, factors, 1)
+        work = lambda n, f=factors: _multiplicative.iterate(model, target.array, f, n)  # noqa: E731
+        seconds = timed(device, partial(work, options.iterations))[0]
         whole += seconds
         each = seconds / options.iterations
         line = f"rank {rank:2d}: {seconds:7.2f} s for {options.iterations} iterations, {each * 1e3:.2f} ms each"
-        if rank in (2, 7, 12):
-            total, good = parts(device, target, rank, rate)
-            line += f"; the parts sum to {total / each:.2f} of it, products and quick passes to {good / each:.2f}"
+        if device.name.startswith("torch:cuda"):
+            line += profiled(device, work, target.n_items, rank, copy, product, shares)
         print(line, flush=True)
-    print(
-        f"path: {whole:.1f} s for {options.iterations} iterations, ten restarts; limit 60% and 50 times `host`",
-        flush=True,
-    )
+    print(f"path: {whole:.1f} s for {options.iterations} iterations, ten restarts, every rank")
+    if shares:
+        spent, counted = (sum(column) for column in zip(*shares, strict=True))
+        print(f"share of the clock that counts, all ranks: {counted / spent:.3f}; limit 0.60")
 
 
-def choose_block(options, device, target):
-    """Try sizes of the temporaries and keep the quickest."""
-    factors = stacked(target, 7)
-    found = {}
-    for power in options.blocks:
-        _common.DEVICE_BLOCK = 1 << power
-        work = lambda: NAMES["kl"].multiply(target.array, factors, 1)  # noqa: E731
-        work()
-        found[power] = min(timed(device, work, 2))
-        print(
-            f"  blocks of 2^{power} numbers: {found[power] * 1e3:.1f} ms an iteration at rank 7",
-            flush=True,
+def profiled(device, work, n, rank, copy, product, shares, n_iter=5):
+    """Where the time of some iterations went, kernel by kernel, in words."""
+    from torch.autograd import DeviceType
+    from torch.profiler import ProfilerActivity, profile
+
+    clock = timed(device, lambda: work(n_iter))[0]
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        timed(device, lambda: work(n_iter))
+    ours = products = divisions = others = 0.0
+    for event in seen.key_averages():
+        if event.device_type != DeviceType.CUDA:
+            continue
+        name, seconds = event.key.lower(), event.self_device_time_total / 1e6
+        if "quotient_sums" in name:
+            ours += seconds
+        elif "gemm" in name or "cutlass" in name or "gemv" in name:
+            products += seconds
+        elif "div" in name:
+            divisions += seconds
+        else:
+            others += seconds
+    numbers = 2 * n_iter * RESTARTS * n * n
+    words = f"; of the clock: our kernel {ours / clock:.3f}, products {products / clock:.3f}, division {divisions / clock:.3f}, the rest on the card {others / clock:.3f}"
+    counted = ours + products
+    if ours:
+        words += f"; ours at {4 * rank * numbers / ours / product:.2f} of a product's rate, {4 * numbers / ours / copy:.2f} of a copy's"
+    else:
+        once, each = (4 * (2 + v) * numbers / divisions / copy for v in (1 / RESTARTS, 1))
+        words += f"; the division at {once:.2f} of a copy's rate with V counted once, {each:.2f} once a restart"
+        counted += divisions if once >= 0.5 else 0.0
+    shares.append((clock, counted))
+    return words
+
+
+def flight(options, device):
+    """The path of ``mu`` with ranks in one stack and one by one; of ``fast`` with lanes."""
+    target = problem(options, device)
+    words = {"ranks": list(RANKS), "n_init": RESTARTS, "seed": 0, "n_jobs": 1}
+    keep = _factorize.STACKED, _factorize.LANES, _multiplicative.MAX_ITERATIONS
+    _multiplicative.MAX_ITERATIONS = 100
+    settings = [
+        ("mu", "one by one", 0, 1),
+        ("mu", "four lanes", 0, 4),
+        ("mu", "one stack", 1 << 62, 1),
+    ]
+    settings += [
+        ("fast", "one by one", 0, 1),
+        ("fast", "two lanes", 0, 2),
+        ("fast", "four lanes", 0, 4),
+    ]
+    for solver, what, _factorize.STACKED, _factorize.LANES in settings:
+        work = lambda s=solver: list(  # noqa: E731
+            _factorize.factorize_ranks(target, model="kl", solver=s, **words)
         )
-    _common.DEVICE_BLOCK = 1 << min(found, key=found.get)
+        if what == "one by one":
+            work()
+        seconds = timed(device, work)[0]
+        print(f"kl, {options.items:,} items, {solver}, {what}: {seconds:.2f} s", flush=True)
+    _factorize.STACKED, _factorize.LANES, _multiplicative.MAX_ITERATIONS = keep
 
 
 def host(options, device):
@@ -251,14 +274,12 @@ def host(options, device):
 def agree(options, device):
     file = Path(options.reference)
     if not file.exists():
-        make_reference(file)
+        make_reference(file, options.items)
     with np.load(file) as stored:
         known = {name: stored[name] for name in stored.files}
     draws = Planted(known["labels"], known["n_clusters"])
     target = of_array(_device.counted(draws, device, np.float32).array, symmetric=True)
-    print(
-        f"agreement with float64 on the CPU, {draws.n_items:,} items, rank 6; limits 1e-5 and 99.9%"
-    )
+    print(f"against float64 on the CPU, {draws.n_items:,} items, rank 6; limits 1e-5 and 99.9%")
     for name, model in NAMES.items():
         begun = starts(target, model, 6, 2, "random", 0)
         stack = Factors(
@@ -267,45 +288,38 @@ def agree(options, device):
         after = _multiplicative.iterate(model, target.array, stack, 200)
         values = devices.to_host(model.objective(target, after))
         labels = devices.to_host(after.H).argmax(axis=-2)
-        report(
-            f"mu, 200 iterations, {name}",
-            values,
-            known[f"mu-{name}-obj"],
-            labels,
-            known[f"mu-{name}"],
-        )
+        what = f"mu, 200 iterations, {name}"
+        report(what, values, known[f"mu-{name}-obj"], labels, known[f"mu-{name}"])
     for name in NAMES:
         began = time.perf_counter()
         fit = factorize(target.array, model=name, rank=6, n_init=4, rng=0)
-        report(
-            f"fast, {name}",
-            fit.objective,
-            known[f"fast-{name}-obj"].min(),
-            fit.labels,
-            known[f"fast-{name}"],
-        )
-        print(f"    {time.perf_counter() - began:.1f} s", flush=True)
+        took = time.perf_counter() - began
+        best = known[f"fast-{name}-obj"].min()
+        what = f"fast, {name} ({took:.1f} s; CPU {known[f'fast-{name}-s']:.1f})"
+        report(what, fit.objective, best, fit.labels, known[f"fast-{name}"])
 
 
 def report(what, values, others, labels, wanted):
     gap = np.max(np.asarray(values) / others - 1), np.min(np.asarray(values) / others - 1)
     same = np.mean(labels == wanted)
     print(
-        f"  {what:32s} objective {gap[1]:+.1e} to {gap[0]:+.1e}, labels {100 * same:.2f}%",
+        f"  {what:40s} objective {gap[1]:+.1e} to {gap[0]:+.1e}, labels {100 * same:.2f}%",
         flush=True,
     )
 
 
-def make_reference(file):
+def make_reference(file, n_items):
     import partita as pt
 
-    draws = pt.datasets.simulate_draws(2000, 500, n_clusters=8, noise=0.3, rng=0)
+    draws = pt.datasets.simulate_draws(n_items, 500, n_clusters=8, noise=0.3, rng=0)
     psm = pt.posterior_similarity(draws).to_dense().copy()
     out = {"labels": draws.labels, "n_clusters": draws.n_clusters}
     target = as_target(psm, dense_only=True)
     for name, model in NAMES.items():
+        began = time.perf_counter()
         fit = factorize(psm, model=name, rank=6, n_init=4, rng=0)
         out |= {f"fast-{name}": fit.labels, f"fast-{name}-obj": fit.restart_objectives}
+        out |= {f"fast-{name}-s": time.perf_counter() - began}
         after = [
             _multiplicative.iterate(model, psm, one, 200)
             for one in starts(target, model, 6, 2, "random", 0)
@@ -322,18 +336,17 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("similarity", "path", "host", "agree"))
+    parser.add_argument("what", choices=("similarity", "path", "host", "agree", "flight"))
     parser.add_argument("--device", default=None)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--items", type=int, default=None)
     parser.add_argument("--ranks", type=int, nargs="*")
     parser.add_argument("--iterations", type=int, default=200)
-    parser.add_argument(
-        "--blocks", type=int, nargs="*", help="try temporaries of 2^N numbers, keep the quickest"
-    )
+    parser.add_argument("--arrays", action="store_true", help="the lines without our kernel")
     parser.add_argument("--reference", default="gpu_reference.npz")
     options = parser.parse_args()
-    options.items = options.items or (50_000 if options.what == "similarity" else 20_000)
+    sizes = {"similarity": 50_000, "path": 20_000, "host": 20_000}
+    options.items = options.items or sizes.get(options.what, 2000)
     device = devices.resolve(options.device or ("cpu" if options.what == "host" else "cuda"))
     heading(device)
     globals()[options.what](options, device)

@@ -8,6 +8,8 @@ GPUs, through PyTorch where it is installed and else through CuPy; ``"torch:cuda
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -51,7 +53,7 @@ class Device:
     def check_room(self, what: str, n_bytes: int) -> None:
         """Refuse an allocation larger than what is free on the device."""
         if self.is_gpu:
-            free = self._free_memory()
+            free = self.free_memory()
             if n_bytes > free:
                 raise OutOfMemoryError(
                     f"{what} would take {validate.bytes_text(n_bytes)} and "
@@ -61,7 +63,42 @@ class Device:
         else:
             validate.fits_in_memory(what, n_bytes, "leave `device` out to work from the draws.")
 
-    def _free_memory(self) -> int:
+    def has_room(self, n_bytes: int) -> bool:
+        """Whether that much is free on the device; of a host's memory, at most a half is taken."""
+        if self.is_gpu:
+            return n_bytes <= self.free_memory()
+        import psutil
+
+        return n_bytes <= psutil.virtual_memory().available // 2
+
+    @contextmanager
+    def lane(self) -> Iterator[None]:
+        """Queue what is done inside beside what others do, and wait for it at the end.
+
+        What was queued before is done before; on a CPU nothing changes.
+        """
+        if not self.is_gpu:
+            yield
+        elif self.name.startswith("torch"):
+            import torch
+
+            stream = torch.cuda.Stream(self.handle)
+            stream.wait_stream(torch.cuda.current_stream(self.handle))
+            with torch.cuda.stream(stream):
+                yield
+            stream.synchronize()
+        else:
+            import cupy
+
+            with self.handle:
+                beside = cupy.cuda.Stream(non_blocking=True)
+                beside.wait_event(cupy.cuda.get_current_stream().record())
+                with beside:
+                    yield
+                beside.synchronize()
+
+    def free_memory(self) -> int:
+        """Bytes that are free on a GPU, those included that the library holds in reserve."""
         if self.name.startswith("torch"):
             import torch
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from partita.devices import of, to_host
+
 if TYPE_CHECKING:
     from partita.nmf._compress import LowRank, Merged
 
@@ -21,6 +23,8 @@ EPSILON = 1e-9  # R's floor in the least-squares updates
 NOISE = 1e-5
 HOST_BLOCK = 1 << 18  # numbers in a temporary of items by items, and on a GPU
 DEVICE_BLOCK = 1 << 28
+HOST_FIRST = 5000  # items, at most, for a device to begin where the host would
+DOUBLE_ROOM = 3  # times its size that must be free for a matrix in float64
 WORTH_SKIPPING = 0.3  # of non-zeros, at most: those are gathered, the whole is read in a row
 
 
@@ -65,6 +69,39 @@ class Target:
     def is_numpy(self) -> bool:
         """Whether compiled loops may be used."""
         return isinstance(self.border, np.ndarray)
+
+    @cached_property
+    def host(self) -> Target:
+        """The same in NumPy arrays of float64, where a device begins with compiled loops."""
+        if self.is_numpy:
+            return self
+        array = np.array(to_host(self.array), dtype=np.float64, order="C")
+        return Target(
+            namespace(array), array, None, self.n_items, array.dtype, None,
+            np.array(to_host(self.border), dtype=np.float64),
+        )  # fmt: skip
+
+    @cached_property
+    def double(self) -> Target:
+        """The same in float64 where it is, for the last digits; itself where that has no room."""
+        xp = self.xp
+        if self.is_numpy or self.array is None or self.dtype == xp.float64:
+            return self
+        if not of(self.array).has_room(DOUBLE_ROOM * 8 * self.n_items**2):
+            return self
+        array, border = (xp.astype(x, xp.float64) for x in (self.array, self.border))
+        return replace(self, array=array, dtype=xp.float64, border=border)
+
+    @property
+    def begins_on_host(self) -> bool:
+        """Whether the first, rough part of a fit is the host's, so that one seed has one answer."""
+        return not self.is_numpy and self.n_items <= HOST_FIRST
+
+    def moved(self, x: Array) -> Array:
+        """A host array in the target's library, precision and place."""
+        if self.is_numpy:
+            return x
+        return self.xp.asarray(np.ascontiguousarray(x), dtype=self.dtype, device=self.device)
 
     @cached_property
     def single(self) -> Array:
@@ -112,17 +149,21 @@ class Target:
 
     @cached_property
     def merged(self) -> Merged | None:
-        """Equal items, where there are enough of them to be worth it and loops are compiled."""
+        """Equal items, where there are enough of them to be worth it."""
         from partita.nmf._compress import merge
 
-        return merge(self.array) if self.is_numpy and self.array is not None else None
+        if self.array is None or not (self.is_numpy or self.begins_on_host):
+            return None
+        return merge(self.host.array)
 
     @cached_property
     def coarse(self) -> Merged | None:
         """Items that are alike, for a first rough fit where there are enough of them."""
         from partita.nmf._compress import COARSE, ENOUGH, coarsen
 
-        if not self.is_numpy or self.array is None or self.n_items < ENOUGH:
+        if self.array is None or self.n_items < ENOUGH:
+            return None
+        if not (self.is_numpy or self.begins_on_host):
             return None
         return coarsen(self.array, self.n_items // COARSE)
 
@@ -131,15 +172,19 @@ class Target:
         return {}
 
     def shrunk(self, how: str, power: float) -> Target:
-        """The target with items "merged" or "coarse", scaled to fit as all the items would."""
+        """The target with items "merged" or "coarse", scaled to fit as all the items would.
+
+        Merged items stay where the target is; a coarse one is for the host.
+        """
         if (how, power) not in self._shrunk:
             merged: Merged = getattr(self, how)
-            array = merged.shrink(merged.shrink(self.array, power).T, power)
+            here = self if how == "merged" else self.host
+            array = merged.shrink(merged.shrink(self.host.array, power).T, power)
             self._shrunk[how, power] = replace(
-                self,
-                array=np.ascontiguousarray(array),
+                here,
+                array=here.moved(np.ascontiguousarray(array)),
                 n_items=merged.sizes.size,
-                border=np.sqrt(merged.sizes),
+                border=here.moved(np.sqrt(merged.sizes)),
                 fits=None if self.fits is None else {},
             )
         return self._shrunk[how, power]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.nmf._common import Factors
+from partita.devices import to_host
+from partita.nmf._common import Factors, namespace, positive
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,13 +135,26 @@ COARSE = 4  # items to a group, on average
 ENOUGH = 150  # items, for a rough fit of groups to pay
 
 
-def coarsen(array: NDArray[Any], n_groups: int) -> Merged:
+def coarsen(array: Array, n_groups: int) -> Merged:
     """Group items whose rows of V are alike (Ward), equal or not, in the order of their first."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
-    found = fcluster(linkage(array, "ward"), n_groups, "maxclust")
+    rows = array if isinstance(array, np.ndarray) else _distances(array)
+    found = fcluster(linkage(rows, "ward"), n_groups, "maxclust")
     _, first, group = np.unique(found, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
     return Merged(first[order], rank[group], np.bincount(rank[group]))
+
+
+def _distances(V: Array) -> NDArray[np.float64]:
+    """Distances between the rows of V, condensed, counted where V is and in float64."""
+    from scipy.spatial.distance import squareform
+
+    xp = namespace(V)
+    double = xp.astype(V, xp.float64)
+    norms = xp.sum(double * double, axis=-1)
+    apart = norms[:, None] + norms[None, :] - 2.0 * (double @ xp.matrix_transpose(double))
+    found: NDArray[np.float64] = squareform(to_host(xp.sqrt(positive(xp, apart))), checks=False)
+    return found

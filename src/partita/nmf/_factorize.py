@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import validate
+from partita import devices, validate
 from partita.devices import to_host
 from partita.nmf import _fast, _multiplicative, _readings, _starts
-from partita.nmf._common import Factors, Model, Target, Width
+from partita.nmf._common import DEVICE_BLOCK, Factors, Model, Target, Width
 from partita.nmf._parallel import mapper, one_blas_thread
 from partita.nmf._target import as_target, like
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from partita.typing import Seed
 
 SOLVERS = ("fast", "mu")
+LANES = 4  # ranks under way at once on a GPU, at most
+TEMPORARIES = 8  # of items by items that a step of each has, at most
 STACKED = 1 << 26  # numbers of items by items, over all fits: what ranks may share a stack for
 
 
@@ -207,9 +210,19 @@ def _quick(
     if merged is None or merged.sizes.size < starts.H.shape[-2]:
         return _fast.solve(model, target, starts, parallel, base, begins)
     p = model.power
-    small, few = target.shrunk("merged", p), merged.shrink_factors(starts, p)
+    small = target.shrunk("merged", p)
+    few = _placed(small, merged.shrink_factors(_brought(starts), p))
     fits = _fast.solve(model, small, few, parallel, base, begins)
-    return replace(fits, factors=merged.spread_factors(fits.factors, p))
+    spread = merged.spread_factors(_brought(fits.factors), p)
+    return replace(fits, factors=_placed(target, spread))
+
+
+def _brought(factors: Factors) -> Factors:
+    return Factors(*(None if x is None else to_host(x) for x in factors))
+
+
+def _placed(target: Target, factors: Factors) -> Factors:
+    return Factors(*(None if x is None else target.moved(x) for x in factors))
 
 
 def factorize_ranks(
@@ -233,18 +246,35 @@ def factorize_ranks(
             yield _reported(fits, model, rank, solver, "balance")
         return
     apart = mapper(1)
+    lane = nullcontext if target.is_numpy else devices.of(target.array).lane
 
     def work(rank: int) -> Factorization:
-        return fit(
-            target, NAMES, model=model, rank=rank, n_init=n_init, solver=solver, init="random",
-            normalize="balance", seed=seed, parallel=apart,
-        )  # fmt: skip
+        with lane():
+            return fit(
+                target, NAMES, model=model, rank=rank, n_init=n_init, solver=solver, init="random",
+                normalize="balance", seed=seed, parallel=apart,
+            )  # fmt: skip
 
-    at_once = n_jobs if target.is_numpy else 1
+    at_once = n_jobs if target.is_numpy else _in_flight(target, NAMES[model], n_init, solver)
     for lo in range(0, len(ranks), at_once):
         with one_blas_thread():
             done = mapper(at_once)(work, list(ranks[lo : lo + at_once])[::-1])
         yield from reversed(done)
+
+
+def _in_flight(target: Target, model: Model, n_init: int, solver: str) -> int:
+    """How many ranks of a device are under way at once: a few, as far as memory allows.
+
+    What they share is made before they part.
+    """
+    device = devices.of(target.array)
+    if not device.is_gpu:
+        return 1
+    if solver != "mu":
+        whole = target if target.merged is None else target.shrunk("merged", model.power)
+        _ = whole.double, whole.coarse
+    block = min(DEVICE_BLOCK, n_init * target.n_items**2)
+    return max(1, min(LANES, device.free_memory() // (TEMPORARIES * 8 * block)))
 
 
 def _is_small(target: Target, n_fits: int) -> bool:

@@ -59,9 +59,11 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
     n = starts.W.shape[0]
     parts = [slice(i, i + 1) for i in range(n)] if target.is_numpy else [slice(0, n)]
     first, *finer_ones = TOLERANCES
-    fits = _joined(
-        target, parallel(lambda s: _first(model, target, _pick(starts, s), first), parts)
-    )
+    if target.begins_on_host and model.begins_at is None:
+        fits = _first_on_host(model, target, starts, first, parallel)
+    else:
+        done = parallel(lambda s: _first(model, target, _pick(starts, s), first), parts)
+        fits = _joined(target, done)
     for tolerance, carried in zip(finer_ones, CARRIED, strict=True):
         best = np.argsort(fits.objective, kind="stable")[:carried].tolist()
         groups = [[i] for i in best] if target.is_numpy else [best]
@@ -72,21 +74,54 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
 
 def _first(model: Model, target: Target, factors: Factors, tolerance: float) -> Fits:
     """A rough fit: for divergences of many items, of groups that are alike, then one look."""
+    blocks, n_iter, left = _begun(model, target, target, factors, tolerance)
+    return _iterate(model, target, blocks, left, n_iter)
+
+
+def _begun(
+    model: Model, target: Target, place: Target, factors: Factors, tolerance: float
+) -> tuple[Any, int, float]:
+    """The blocks that all the items begin with, the iterations so far, and how fine to go on.
+
+    ``place`` is the target, or its double on the host.
+    """
     groups = target.coarse if model.dense_only else None
     if groups is None or groups.sizes.size < 2 * factors.H.shape[-2]:
-        blocks, n_iter = model.prepare(target, factors)
-        return _iterate(model, target, blocks, tolerance, n_iter)
+        return (*model.prepare(place, factors), tolerance)
     few = target.shrunk("coarse", model.power)
     blocks, n_iter = model.prepare(few, groups.shrink_factors(factors, model.power))
     rough = _iterate(model, few, blocks, tolerance / 10, n_iter)
     spread = groups.spread_factors(rough.factors, model.power)
-    blocks = model.blocks(target, spread)
-    return _iterate(model, target, blocks, AT_ONCE, int(rough.n_iter[0]))
+    return model.blocks(few, spread), int(rough.n_iter[0]), AT_ONCE
+
+
+def _first_on_host(
+    model: Model, target: Target, starts: Factors, tolerance: float, parallel: Callable[..., Any]
+) -> Fits:
+    """The same for a device: what is cheap by compiled loops on the host, as it begins there.
+
+    Restarts of a divergence have many minima near by. Begun elsewhere, even by an iteration that
+    sums in another order, a restart may go to another of them.
+    """
+    known = Factors(*(None if x is None else to_host(x).astype(np.float64) for x in starts))
+    parts = [slice(i, i + 1) for i in range(known.W.shape[0])]
+    done = list(
+        parallel(lambda s: _begun(model, target, target.host, _pick(known, s), tolerance), parts)
+    )
+    blocks = tuple(
+        target.moved(np.concatenate([np.asarray(one[0][b]) for one in done]))
+        for b in range(len(done[0][0]))
+    )
+    return _iterate(model, target, blocks, done[0][2], max(one[1] for one in done))
 
 
 @dataclass(frozen=True, eq=False)
 class _Further:
-    """Carry a group of restarts on to a finer tolerance."""
+    """Carry a group of restarts on to a finer tolerance; on a device the last in float64.
+
+    In single precision a fall of 1e-5 of a small objective is less than the rounding of the sums
+    that it is the difference of.
+    """
 
     model: Model
     target: Target
@@ -95,10 +130,13 @@ class _Further:
 
     def __call__(self, group: Sequence[int]) -> Fits:
         rows = _rows(self.target, self.fits, group)
-        blocks = self.model.blocks(self.target, rows.factors)
         known = rows.objective if self.target.is_numpy else None
         n_iter = int(rows.n_iter.max())
-        return _iterate(self.model, self.target, blocks, self.tolerance, n_iter, known)
+        finest = self.tolerance == TOLERANCES[-1]
+        target = self.target.double if finest else self.target
+        blocks = self.model.blocks(target, _as(target, rows.factors))
+        fits = _iterate(self.model, target, blocks, self.tolerance, n_iter, known)
+        return replace(fits, factors=_as(self.target, fits.factors))
 
 
 def _iterate(
@@ -123,6 +161,14 @@ def _iterate(
     objective = to_host(exact).astype(np.float64)
     shape = objective.shape
     return Fits(found, objective, np.full(shape, n_before + n_iter), np.full(shape, converged))
+
+
+def _as(target: Target, factors: Factors) -> Factors:
+    """Factors in the precision of the target."""
+    if target.is_numpy:
+        return factors
+    kind = target.dtype
+    return Factors(*(None if x is None else target.xp.astype(x, kind) for x in factors))
 
 
 def _pick(factors: Factors, s: slice) -> Factors:

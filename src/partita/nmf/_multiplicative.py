@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partita import kernels
 from partita.devices import to_host
 from partita.nmf._common import Factors, Width, block_size, divide, namespace
 
@@ -33,8 +34,12 @@ def scaled_by_quotients(xp: Any, V: Array, A: Array, B: Array) -> Array:
 
     One more factor of next to nothing, so small that no sum can tell, keeps AᵀB from 0. Where it
     would be 0, each product of a number of A and one of B is, so that the huge quotient there
-    meets a 0 and counts for nothing.
+    meets a 0 and counts for nothing. On a GPU one kernel does it all, with sums in float64.
     """
+    sums = kernels.nmf_quotients.quotient_sums(V, A, B) if not isinstance(V, np.ndarray) else None
+    if sums is not None:
+        whole = xp.sum(A, axis=-1, keepdims=True, dtype=xp.float64)
+        return xp.astype(divide(xp, B * sums, whole), B.dtype)
     tiny = 1e-15 if B.dtype == xp.float32 else 1e-145
     more = xp.full_like(A[..., :1, :], tiny)
     A1, B1 = xp.concat([A, more], axis=-2), xp.concat([B, more], axis=-2)

@@ -1,0 +1,130 @@
+"""What only a card can show; skipped where there is none. ``pytest -m gpu`` runs these alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import partita as pt
+from partita import devices, kernels
+from partita.cli import main
+from partita.errors import InvalidValueError, PartitaError
+from partita.nmf import NAMES, _factorize, factorize_ranks
+
+pytestmark = pytest.mark.gpu
+
+MODELS = sorted(NAMES)
+
+
+@pytest.fixture(scope="module", params=["torch:cuda", "cupy:cuda"])
+def card(request):
+    try:
+        return devices.resolve(request.param)
+    except PartitaError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    return pt.datasets.simulate_draws(300, 200, n_clusters=6, noise=0.3, rng=0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("n_fits", "rank", "n"), [(1, 1, 5), (2, 3, 700), (3, 12, 513), (1, 24, 130)]
+)
+def test_one_kernel_does_what_arrays_do(card, dtype, n_fits, rank, n):
+    rng = np.random.default_rng(rank)
+    V, A, B = rng.random((n, n)), rng.random((n_fits, rank, n)), rng.random((n_fits, rank, n))
+    V += V.T
+    A[:, 0, : n // 2] = 0.0
+    found = kernels.nmf_quotients.quotient_sums(*(card.put(x, dtype) for x in (V, A, B)))
+    wanted = A @ (V / (B.swapaxes(-1, -2) @ A + 1e-30)).swapaxes(-1, -2)
+    assert found is not None
+    seen = B > 0  # where a number is 0 its sum counts for nothing
+    assert_allclose(
+        devices.to_host(found)[seen], wanted[seen], rtol=1e-5 if dtype == "float32" else 1e-12
+    )
+
+
+def test_the_similarity_is_the_hosts(card, posterior):
+    ours = pt.posterior_similarity(posterior)
+    theirs = pt.posterior_similarity(posterior, device=card.name, dtype="float64")
+    assert theirs.device == card.name
+    assert np.array_equal(theirs.to_dense(), ours.to_dense())
+    labels = posterior.labels[0]
+    assert_allclose(theirs.own_sums(labels), ours.own_sums(labels))
+    assert_allclose(theirs.row_sums, ours.row_sums)
+
+
+@pytest.mark.parametrize("stacked", [True, False])
+@pytest.mark.parametrize("model", MODELS)
+def test_the_updates_of_r_are_the_hosts(card, posterior, model, stacked, monkeypatch):
+    """The same stops, objectives and labels, ranks in one stack or in lanes of their own."""
+    if not stacked:
+        monkeypatch.setattr(_factorize, "STACKED", 0)
+        monkeypatch.setattr(_factorize, "LANES", 2)
+    monkeypatch.setattr("partita.nmf._multiplicative.MAX_ITERATIONS", 60)
+    psm = pt.posterior_similarity(posterior).to_dense()
+    words = {"model": model, "ranks": [2, 5], "n_init": 2, "solver": "mu", "seed": 1, "n_jobs": 1}
+    ours = list(factorize_ranks(psm, **words))
+    theirs = list(factorize_ranks(psm, **words, device=card.name, dtype="float64"))
+    for one, other in zip(ours, theirs, strict=True):
+        assert other.n_iter == one.n_iter
+        assert_allclose(other.restart_objectives, one.restart_objectives, rtol=1e-9)
+        assert np.array_equal(other.read_restarts("as-is"), one.read_restarts("as-is"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_fast_solver_ends_where_the_host_ends(card, posterior, model):
+    psm = pt.posterior_similarity(posterior)
+    ours = pt.factorize(psm, model=model, rank=6, n_init=3, rng=0)
+    theirs = pt.factorize(psm, model=model, rank=6, n_init=3, rng=0, device=card.name)
+    assert str(theirs.W.dtype).endswith("float32")
+    # below 2,000 items the host's Newton steps share Hessians, and stop at their own 1e-5 a look
+    assert_allclose(theirs.objective, ours.objective, rtol=1e-4 if model == "kl" else 1e-5)
+    assert np.array_equal(theirs.labels, ours.labels)
+
+
+@pytest.mark.parametrize("model", ["kl", "ls"])
+def test_lanes_change_nothing(card, posterior, model, monkeypatch):
+    psm = pt.posterior_similarity(posterior, device=card.name)
+    words = {"model": model, "ranks": [2, 3, 4, 6], "n_init": 3, "solver": "fast", "seed": 0}
+    found = []
+    for lanes in (1, 4):
+        monkeypatch.setattr(_factorize, "LANES", lanes)
+        found.append([fit.objective for fit in factorize_ranks(psm, **words, n_jobs=1)])
+    assert_allclose(found[0], found[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("search", ["nmf-kl", "nmf-ls"])
+def test_an_estimate(card, posterior, search):
+    ours = pt.estimate(posterior, search=search, rng=0)
+    theirs = pt.estimate(posterior, search=search, rng=0, device=card.name)
+    assert theirs.expected_loss <= 1.001 * ours.expected_loss
+    assert theirs.search_name == search
+
+
+def test_the_shell(card, posterior, tmp_path, capsys):
+    np.save(tmp_path / "draws.npy", posterior.labels[:, :60])
+    file, out = str(tmp_path / "draws.npy"), str(tmp_path / "psm.npy")
+    words = ["estimate", file, "--search", "nmf-kl", "--seed", "0", "--device"]
+    assert main([*words, card.name]) == 0
+    assert "found by nmf-kl" in capsys.readouterr().out
+    assert main(["similarity", file, "--device", card.name, "-o", out]) == 0
+    wanted = pt.posterior_similarity(posterior.labels[:, :60]).to_dense()
+    assert_allclose(np.load(out), wanted, atol=1e-7)
+    library = card.name.partition(":")[0]
+    assert main([*words, f"{library}:cuda:99"]) != 0
+    assert "counted from 0; got number 99" in capsys.readouterr().err
+
+
+def test_a_matrix_too_large_is_refused_before_it_is_allocated(card):
+    with pytest.raises(pt.errors.OutOfMemoryError, match="are free on"):
+        pt.posterior_similarity(np.zeros((1, 3_000_000), np.uint8), device=card.name)
+
+
+def test_no_such_card(card):
+    with pytest.raises(InvalidValueError, match="counted from 0"):
+        pt.factorize(np.eye(3), rank=2, device=card.name.rpartition(":")[0] + ":99")
