@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from partita import validate
 from partita.evidence import LARGE
 from partita.nmf._common import Factors
@@ -48,5 +50,5 @@ def factorize_streamed(
     offset = None if fit.offset is None else fit.brought(fit.offset)
     return Factorization(
         model, rank, "fast", normalize, W, H, offset, fit.objective, fit.n_iter, fit.converged,
-        fit.restart_objectives, (Factors(W, H, offset),),
+        np.array([fit.objective]), (Factors(W, H, offset),),
     )  # fmt: skip

@@ -31,9 +31,11 @@ class NMF:
     which won. Ranks beyond the number of items are left out.
 
     Beyond 5,000 items, unless the similarity is given as a matrix, π̂ is never formed. ``ls``,
-    ``offset`` and ``symmetric`` work on a randomised eigenfactor, their restarts on 1,500
-    landmarks. ``kl`` and ``ns`` are fitted on those landmarks and extended to the other items by
-    non-negative regression. ``info["approximation"]`` says which.
+    ``offset`` and ``symmetric`` make their restarts on 1,500 landmarks, whose objectives are what
+    ``restart_objectives`` holds then, iterate on a randomised eigenfactor of at most 32,768 items,
+    and end with products of π̂ itself over all items. ``kl`` and ``ns`` are fitted on the landmarks
+    and extended to the other items by non-negative regression. ``info["approximation"]`` says
+    which.
 
     Parameters
     ----------
