@@ -112,17 +112,15 @@ def exponent(xs: list[float], ys: list[float]) -> float:
 
 SHAPES = {"million": (1_000_000, 1_000), "agree": (20_000, 200), "passes": (50_000, 500)}
 CURVES = {
-    "items": [(n, 200, 10) for n in (1_000, 4_000, 16_000, 64_000, 125_000, 250_000, 500_000)],
-    "draws": [(50_000, m, 10) for m in (125, 250, 500, 1_000, 2_000)],
-    "clusters": [(50_000, 500, k) for k in (5, 10, 20, 40, 80)],
+    "items": [(n, 200, 10) for n in (1_000, 8_000, 64_000, 250_000, 500_000, 1_000_000)],
+    "draws": [(50_000, m, 10) for m in (250, 1_000, 4_000)],
+    "clusters": [(50_000, 250, k) for k in (5, 20, 80)],
 }
 
 
 def curve(arguments: argparse.Namespace) -> None:
     """Measure along one axis, and fit exponents of time and memory."""
     sizes = list(CURVES[arguments.axis])
-    if arguments.axis == "items" and arguments.most >= 1_000_000:
-        sizes.append((1_000_000, 200, 10))
     rows = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         for n_items, n_draws, n_clusters in sizes:
