@@ -54,6 +54,10 @@ def test_default_moves(kind):
     assert distance(kind, 2, 5, Moves(), 50_000) < 0.02
 
 
+def test_collapsed_items():
+    assert distance("conjugate", 1, 5, Moves("collapsed", 0, 0), 50_000) < 0.02
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("moves", COMBINATIONS, ids=str)
 @pytest.mark.parametrize(("p", "n"), [(1, 6), (2, 5)])

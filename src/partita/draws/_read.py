@@ -73,7 +73,7 @@ def read_draws(
         _one_file(stored)
         return _chains_of(found, how)
     kept = open_stored(text, orient=orient, key=key, stored=stored)
-    return _of(io.read_table(text, **how)) if kept is None else kept
+    return _from_file(text, how) if kept is None else kept
 
 
 def _one_file(stored: bool | None) -> None:
@@ -175,6 +175,14 @@ def as_draws(data: Any, *, key: str | None = None) -> Draws:
     return Draws(data)
 
 
+def _from_file(path: Path, how: dict[str, Any]) -> Draws:
+    table = io.read_table(path, **how)
+    if table.label_names is not None:
+        words, labels = table.label_names, table.labels
+        validate.repeated_words(repr(os.fspath(path)), words, labels.size, len(labels))
+    return _of(table)
+
+
 def _of(found: io.Table | io.Found, labels: Any = None) -> Draws:
     """Draws of what was found in a file, its labels or others in their stead."""
     return Draws(
@@ -198,7 +206,7 @@ def _is_paths(data: Any) -> bool:
 
 
 def _chains_of(paths: Iterable[Path], how: dict[str, Any]) -> Draws:
-    parts = [_of(io.read_table(path, **how)) for path in paths]
+    parts = [_from_file(path, how) for path in paths]
     if not parts:
         raise InvalidValueError("`path` must name at least one file; got an empty list.")
     if len(parts) == 1:

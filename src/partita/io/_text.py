@@ -96,8 +96,6 @@ def read_text(
             "pass header=False."
         )
     labels, label_names = body.labels()
-    if label_names is not None:
-        validate.repeated_words(repr(path), label_names, labels.size, len(labels))
     _warn_of_runs(labels, plan, path, header, index)
     if orient == "draws":
         _warn_of_bookkeeping(top, plan, labels)
