@@ -159,16 +159,24 @@ def test_each_cell_that_disagrees_has_the_reason_that_its_numbers_give():
 
     rows = {}
     for r in range(6):
-        for panel in ("TTT", "TFT", "FTF"):
+        for panel in ("TTT", "TFT", "FTF", "FTT"):
             rows[panel, r] = row(panel) + 1e-4 * rng.standard_normal(len(COLUMNS))
         rows["TTT", r][at["minvi:AR"]] += 0.06  # where the paper's chains missed clusters
         rows["TFT", r][at["nmf-offset/vi:AR"]] += 0.2  # far behind MaxPear in the paper
         rows["FTF", r][at["oracle:AR"]] = 0.59  # the paper has 0.662
         rows["FTF", r][at["maxpear:AR"]] -= 0.1
+        rows["FTT", r][at["minvi:AR"]] += 0.1
     table = beside_paper(scores_frame(COLUMNS, rows))
     shown = ["minvi", "maxpear", "nmf-offset/vi"]
-    found = disagreements(table, shown).reason.to_dict()
-    assert found == {
+    changed = table.assign(sets=20, z_changed=0.5)
+    found = disagreements(table, shown, {"simulation-mu": changed})
+    assert found.by[found.reason == "changed"].tolist() == ["simulation-mu"]
+    for few_or_far in (changed.assign(sets=19), changed.assign(z_changed=-3.5)):
+        told = disagreements(table, shown, {"simulation-mu": few_or_far})
+        assert told.reason["FTT", "minvi", "AR"] == "open"
+        assert (told.by == "").all()
+    assert found.reason.to_dict() == {
+        ("FTT", "minvi", "AR"): "changed",
         ("TTT", "minvi", "AR"): "chains",
         ("TFT", "nmf-offset/vi", "AR"): "nmf",
         ("FTF", "maxpear", "AR"): "ceiling",

@@ -90,7 +90,7 @@ def summarise(
     fits = fit_of_choosers(table)
     clusters = chosen_clusters(scores)
     chooser = str(fits["e and g"].idxmin())
-    far = simulation_reasons.disagreements(table, _shown(chooser))
+    far = simulation_reasons.disagreements(table, _shown(chooser), contrasts)
     words = [
         _opening(study),
         _verdict(table, chooser),
