@@ -14,7 +14,7 @@ from partita.search import _greedy_starts as starting
 from partita.search._common import Candidate
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import on_draws, problem
-from partita.search._greedy_run import FIRST, MILD, SECOND, Clock, Cooling, Run
+from partita.search._greedy_run import Clock, Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _FEW_DRAWS = 250  # that the first runs see
-_BLIND = ("sequential", "random", "one", "singletons")  # starts that know little
+_FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
+_AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
 
@@ -95,24 +96,49 @@ class Plan:
         yield from self._polished(shared)
 
     def _sized(self) -> Problem:
-        """Many quick runs on few draws, fewer on more, and the best of those carried further."""
+        """Some quick runs on few draws, fewer on more, and the best of those carried further."""
         shared = problem(self.loss, self.evidence, max_draws=self._few)
         moves = self.settings.moves
         light = tuple(m for m in moves if m in ("sweep", "merge")) or moves
-        tasks = [(name, labels, light) for name, labels in self._starts()]
-        self._runs(shared, tasks, cooling=FIRST)
+        self._begin(shared, light)
         if self._few != self.max_draws and not self.clock.is_up():
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
-            leaders = self._leaders(self._many(6, 4, 3))
+            leaders = self._leaders(1 if self.is_agreed else self._many(6, 6, 3))
             self.found, self.ended = [], []
-            self._runs(shared, [(f.start, f.labels, light) for f in leaders], cooling=SECOND)
-        n_leaders = self._many(3, 1, 2)
+            self._runs(shared, [(f.start, f.labels, light) for f in leaders], softens=True)
         n_starts = len(self.found)
-        tasks = [(f.start, f.labels, moves) for f in self._leaders(n_leaders)]
-        self._runs(shared, tasks, n_coolings=self._many(0, 2, 2))
+        leaders = self._leaders(1 if self.is_agreed else self._many(3, 2, 2))
+        tasks = [(f.start, f.labels, moves) for f in leaders]
+        others = [shared.compress(f.labels) for f in self._leaders(8)[1:] if self._is_bent]
+        self._runs(shared, tasks, others=others, is_thorough=not self.is_agreed)
         ends = self.found[n_starts:]
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared
+
+    def _begin(self, shared: Problem, moves: tuple[str, ...]) -> None:
+        """Run from a few starts and, unless they agree, from the others."""
+        counts, seeds = self._counts(), self.rng.spawn(2)
+        few = [min(n, _AT_FIRST if k < 2 else 0) for k, n in enumerate(counts)]
+        for done, counted, rng in ((None, few, seeds[0]), (few, counts, seeds[1])):
+            starts = [one for kind in self._kinds(counted, rng, done) for one in kind]
+            if not starts and not self.found and done:
+                starts = [("sequential", None)]
+            self._runs(shared, [(name, labels, moves) for name, labels in starts], softens=True)
+            self.is_agreed = self._agrees()
+            if self.is_agreed or self.clock.is_up():
+                return
+
+    def _agrees(self) -> bool:
+        """Whether starts of two kinds ended at the best, and all did, or all but one.
+
+        All must where the loss bends or there are many clusters.
+        """
+        if not self.found:
+            return False
+        best = min(self.found, key=lambda f: f.value)
+        same = [f.start for f in self.found if f.value <= best.value + 1e-9 * abs(best.value)]
+        is_easy = not self._is_bent and int(best.labels.max()) < _FEW_CLUSTERS
+        return len(set(same)) > 1 and len(self.found) - len(same) <= is_easy
 
     def _many(self, smooth: int, bent: int, bent_large: int) -> int:
         """A number for losses that do not bend, and for those that do, if small or large."""
@@ -174,7 +200,7 @@ class Plan:
             self._runs(whole, [(leaders[0].start, leaders[0].labels, light)])
         if not (self.found and np.array_equal(self.found[0].labels, leaders[0].labels)):
             tasks = [(one.start, one.labels, moves) for one in leaders]
-            self._runs(whole, tasks, patience=1.0, n_coolings=0)
+            self._runs(whole, tasks, patience=1.0)
         for one in self._leaders(1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
 
@@ -183,8 +209,9 @@ class Plan:
         shared: Problem,
         tasks: Sequence[tuple[str, Labels | None, tuple[str, ...]]],
         patience: float | None = None,
-        cooling: Cooling | None = None,
-        n_coolings: int = 2,
+        softens: bool = False,
+        others: Sequence[Labels] = (),
+        is_thorough: bool = False,
     ) -> None:
         """Do the runs in parallel and add where they ended, in order."""
         patience = self.settings.patience if patience is None else patience
@@ -199,9 +226,7 @@ class Plan:
                 return None
             state = states.pop() if states else shared.state()
             run = Run(state, seeds[a], self.limit, self.clock)
-            run.cooling, run.n_coolings = cooling, n_coolings
-            if cooling is FIRST and name not in _BLIND:
-                run.cooling = MILD
+            run.softens, run.others, run.is_thorough = softens, others, is_thorough
             try:
                 _start(run, shared, labels)
                 run.go(moves, patience)
@@ -224,36 +249,46 @@ class Plan:
             raise KeyboardInterrupt
 
     def _starts(self) -> list[tuple[str, Labels | None]]:
-        """Return (name, labels) of every run; None stands for a sequential allocation."""
-        n_runs = self.settings.n_runs
-        counts = self._counts()
-        kinds: list[list[tuple[str, Labels | None]]] = []
-        for kind, child in zip(self.settings.starts, self.rng.spawn(len(counts)), strict=True):
-            wanted = counts[len(kinds)]
-            kinds.append([] if kinds and self.clock.is_up() else self._of_kind(kind, wanted, child))
+        """Return (name, labels) of each of ``n_runs`` runs, going round the kinds of starts."""
+        n_runs = self.settings.n_runs or 1
+        kinds = self._kinds([n_runs for _ in self.settings.starts], self.rng)
         if not any(kinds):
-            kinds = [[("sequential", None)] * (n_runs or 1)]
-        if n_runs is None:
-            return [start for kind in kinds for start in kind]
+            kinds = [[("sequential", None)] * n_runs]
         out: list[tuple[str, Labels | None]] = []
         for r in range(max(map(len, kinds))):
             out += [kind[r] for kind in kinds if r < len(kind)]
         return out[:n_runs]
+
+    def _kinds(
+        self, counts: Sequence[int], rng: np.random.Generator, done: Sequence[int] | None = None
+    ) -> list[list[tuple[str, Labels | None]]]:
+        """So many starts of each kind, None for a sequential one, but for those ``done``."""
+        kinds: list[list[tuple[str, Labels | None]]] = []
+        for i, kind in enumerate(self.settings.starts):
+            n_done = done[i] if done else 0
+            if counts[i] <= n_done or (any(kinds) and self.clock.is_up()):
+                kinds.append([])
+            else:
+                kinds.append(self._of_kind(kind, counts[i], rng)[n_done:])
+        return kinds
 
     def _counts(self) -> list[int]:
         """How many starts to take of each kind."""
         n_runs, kinds = self.settings.n_runs, self.settings.starts
         if n_runs is not None:
             return [n_runs for _ in kinds]
-        drawn = [isinstance(kind, str) and kind in ("sequential", "random") for kind in kinds]
         work = self._work
-        if self._is_bent and work > _SMALL:  # annealing makes up for fewer starts
-            lone = [len(kinds) > 1 and isinstance(kind, str) and kind == "one" for kind in kinds]
-            return [2 * d + (not d and not o) for d, o in zip(drawn, lone, strict=True)]
-        if self._is_bent:
-            return [4 if is_drawn else 2 for is_drawn in drawn]
-        many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
-        return [many if is_drawn else 2 for is_drawn in drawn]
+        if not self._is_bent:
+            many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
+            of_kind, usual = {"sequential": many, "random": many}, 2
+        elif work <= _SMALL:
+            of_kind, usual = {"sequential": 4, "random": 4, "draws": 6}, 2
+        else:
+            of_kind, usual = (
+                {"sequential": 2, "random": 2, "draws": 2, "one": int(len(kinds) == 1)},
+                1,
+            )
+        return [of_kind.get(kind, usual) if isinstance(kind, str) else usual for kind in kinds]
 
     @property
     def _work(self) -> int:
@@ -270,7 +305,11 @@ class Plan:
         self, kind: Any, wanted: int, rng: np.random.Generator
     ) -> list[tuple[str, Labels | None]]:
         n = self.evidence.n_items
-        if self.settings.n_runs is None and n > _DENSE_ITEMS and kind in ("losses", "average"):
+        if (
+            self.settings.n_runs is None
+            and n > _DENSE_ITEMS
+            and kind in ("losses", "average", "nmf")
+        ):
             return []
         if not isinstance(kind, str):
             if not hasattr(kind, "candidates"):
@@ -291,6 +330,8 @@ class Plan:
             return starting.from_draws(self.loss, self.evidence, wanted)
         if kind == "losses":
             return starting.from_losses(self.loss, self.evidence, rng, self.clock, 2 * wanted - 1)
+        if kind == "nmf":
+            return starting.from_nmf(self.loss, self.evidence, rng, wanted)
         if kind == "one":
             return [np.zeros(n, dtype=np.int64)][:wanted]
         if kind == "singletons":

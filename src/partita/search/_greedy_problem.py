@@ -52,7 +52,12 @@ def problem(
 
 
 def resampled(draws: Draws, size: int) -> Draws:
-    """Return ``size`` draws evenly spaced in cumulated weight, as distinct weighted ones."""
+    """Return ``size`` draws evenly spaced in cumulated weight, as distinct weighted ones.
+
+    All of them if there are no more.
+    """
+    if draws.n_draws <= size:
+        return draws
     edges = np.cumsum(draws.probabilities)
     at = np.searchsorted(edges, (np.arange(size) + 0.5) / size * edges[-1])
     picked, weights = np.unique(np.minimum(at, draws.n_draws - 1), return_counts=True)

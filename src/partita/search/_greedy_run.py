@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,23 +19,11 @@ if TYPE_CHECKING:
 
 _MAX_SWEEPS = 100
 _FEW = 32  # items up to which runs can afford to be more thorough
+_SMALL = 100_000  # items times draws up to which what was rebuilt is softened as well
+_MOST = 24  # clusters that patience counts at most
+_WIDTHS = np.geomspace(64.0, 0.5, 8)  # of rounded bends, in steps of e, from a start
+_NARROW = np.geomspace(16.0, 0.5, 4)  # and where a cluster was rebuilt
 MOVES = ("sweep", "merge", "rebuild", "split")
-
-
-class Cooling(NamedTuple):
-    """How an annealing cools: heats in losses per item, widths of bends in steps of e."""
-
-    hot: float
-    cold: float
-    n_sweeps: int
-    wide: float = 64.0
-    narrow: float = 0.5
-
-
-FIRST = Cooling(0.5, 0.02, 40)  # from a start: hot enough to leave the basin it is in
-MILD = Cooling(0.25, 0.02, 40)  # from one that other searches found
-SECOND = Cooling(0.1, 0.01, 40)  # from where that led
-_AGAIN = Cooling(0.1, 0.02, 30, wide=16.0)
 
 
 class Clock:
@@ -75,8 +63,8 @@ class Run:
     """One run: a state, its random numbers, its limits.
 
     ``best`` is the last partition that was kept, for when the run is cut short. A loss that bends
-    in e is first annealed as ``cooling`` says; before clusters are rebuilt it is annealed until
-    ``n_coolings`` in a row were in vain.
+    in e has its bends rounded off at first if it ``softens``, and after every rebuilding if the run
+    is ``thorough``. ``others`` are partitions to cross with.
     """
 
     state: State
@@ -85,17 +73,20 @@ class Run:
     clock: Clock
     best: NDArray[np.int64] | None = None
     sweeps: bool = True
-    cooling: Cooling | None = None
-    n_coolings: int = 2
+    softens: bool = False
+    is_thorough: bool = False
+    others: Sequence[NDArray[np.int64]] = ()
 
     def go(self, moves: Sequence[str], patience: float) -> None:
         """From a partition, make the moves named until none helps or the time is up."""
         self.sweeps = "sweep" in moves
-        if self.cooling is None or not self.is_annealed or not self.anneal(self.cooling):
+        if not (self.softens and self.is_softened and self.soften()):
             self.settle()
         if "merge" in moves and self.merge():
             self.settle()
         self.keep()
+        for other in self.others:
+            self.cross(other)
         shakes = [move for move in ("rebuild", "split") if move in moves]
         if shakes:
             self.shake(patience, shakes)
@@ -118,37 +109,31 @@ class Run:
         state.sweep(order, self.limit, max_sweeps, self.clock.is_up)
 
     @property
-    def is_annealed(self) -> bool:
-        """Whether annealing may pay."""
+    def is_softened(self) -> bool:
+        """Whether to round off bends may pay."""
         return self.sweeps and self.state.is_rough
 
-    def cool(self) -> None:
-        """Anneal until that was in vain a few times in a row."""
-        failed = 0
-        while failed < self.n_coolings and not self.clock.is_up():
-            failed = 0 if self.anneal(_AGAIN) else failed + 1
-
-    def anneal(self, cooling: Cooling) -> bool:
-        """Sweep at random, ever colder; keep where that leads if it is better than here.
+    def soften(self) -> bool:
+        """Sweep with ever sharper bends; keep where that leads if it is better than here.
 
         Where the loss bends in e, as min(t, e) does at every draw, no move of one item pays
         though two would, one that raises e and one that lowers it. So the bends are rounded off
         over many steps of e at first, and less and less.
         """
         state: Any = self.state
-        if state.value <= 0.0:  # nothing is better, and heats go by the loss
-            return False
         before, saved = state.value, state.save()
-        n_sweeps = cooling.n_sweeps
-        heats = np.geomspace(cooling.hot, cooling.cold, n_sweeps) * before / state.problem.n_items
-        widths = np.geomspace(cooling.wide, cooling.narrow, n_sweeps) * state.stride
-        state.anneal(self.limit, heats, widths, self.rng, is_up=self.clock.is_up)
-        self.settle()
+        self._soften(_WIDTHS)
         if state.value < before - 1e-11 * max(1.0, abs(before)):
             self.keep()
             return True
         state.restore(saved)
         return False
+
+    def _soften(self, widths: NDArray[np.float64]) -> None:
+        state: Any = self.state
+        order = self.rng.permutation(state.labels.size)
+        state.soften(order, self.limit, widths * state.stride, self.clock.is_up)
+        self.settle()
 
     def grow(self) -> None:
         """Allocate every item in random order, from nothing."""
@@ -175,12 +160,50 @@ class Run:
         least = 1e-11 * max(1.0, abs(before))
         if abs(state.value - before) <= least:  # the same clusters, perhaps in other columns
             return False
-        self.settle(items, 3)
+        if self.is_thorough and self.is_softened and self._is_small:
+            self._soften(_NARROW)
+        else:
+            self.settle(items, 3)
         if state.value < before - least:
             self.settle()
             self.keep()
             return True
         state.restore(saved)
+        return False
+
+    def cross(self, other: NDArray[np.int64]) -> None:
+        """Move whole blocks of items together as they are in ``other``; keep each that helps.
+
+        A block is what a cluster of ``other`` shares with one of ours; it goes to where most of
+        that cluster is, or to a cluster of its own.
+        """
+        state, before = self.state, self.state.value
+        for part in self.rng.permutation(int(other.max()) + 1):
+            inside = other == part
+            for column in np.unique(state.labels[inside]):
+                items = np.flatnonzero(inside & (state.labels == column))
+                there = np.bincount(state.labels[inside], minlength=state.sizes.size)
+                there[column] = 0
+                targets = [int(there.argmax())] if there.any() else []
+                free = np.flatnonzero(state.sizes == 0)
+                has_room = free.size > 1 and state.n_clusters < self.limit
+                if has_room and state.sizes[column] > items.size:
+                    targets.append(int(free[0]))
+                for target in targets:
+                    if self.clock.is_up() or self._moves_together(items, target):
+                        break
+        if state.value < before:
+            self.settle()
+            self.keep()
+
+    def _moves_together(self, items: NDArray[np.int64], target: int) -> bool:
+        """Move all the items if that is better, and say so."""
+        state, before = self.state, self.state.value
+        home = int(state.labels[items[0]])
+        state.move(items, np.full(items.size, target))
+        if state.value < before - 1e-11 * max(1.0, abs(before)):
+            return True
+        state.move(items, np.full(items.size, home))
         return False
 
     def merge(self) -> bool:
@@ -200,22 +223,25 @@ class Run:
     def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
         """Rebuild or split clusters until ``patience`` times K attempts in a row failed.
 
-        Where there are many items a cluster of one is left alone: its item is where it is best.
+        K counts as 24 at most. Where there are many items a cluster of one is left alone: its item
+        is where it is best.
         """
         state, failed = self.state, 0
         patience *= 2 if state.labels.size <= _FEW else 1
-        if self.is_annealed:
-            self.cool()
         while True:
             columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
             if columns.size == 0:
                 return
             for column in columns:
-                if failed >= patience * columns.size or self.clock.is_up():
+                if failed >= patience * min(columns.size, _MOST) or self.clock.is_up():
                     return
                 if state.sizes[column] > self._trivial:
                     kind = kinds[int(self.rng.integers(len(kinds)))]
                     failed = 0 if self._shake_one(int(column), kind) else failed + 1
+
+    @property
+    def _is_small(self) -> bool:
+        return self.state.problem.n_items * getattr(self.state.problem, "m", 1) <= _SMALL
 
     @property
     def _trivial(self) -> int:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from partita import losses
-from partita.losses import PEAR, Binder, RatioLoss, VILowerBound
+from partita.losses import PEAR, VI, Binder, RatioLoss, VILowerBound
+from partita.nmf import factorize
 from partita.partitions import canonical
 from partita.search._greedy_problem import resampled
 from partita.search._greedy_run import Clock, Run
@@ -21,20 +22,30 @@ if TYPE_CHECKING:
 
     Labels: TypeAlias = NDArray[np.int64]
 
-KINDS = ("sequential", "random", "draws", "average", "complete", "losses", "one", "singletons")
-_SCORED = 100  # draws scored against as many to find the best
+KINDS = (
+    "sequential", "random", "draws", "average", "complete", "losses", "nmf", "one", "singletons",
+)  # fmt: skip
+_SCORED = 64  # draws scored against as many to find the best
+_RESTARTS = 3  # of each factorisation
 
 
 def from_draws(loss: RatioLoss, evidence: Evidence, n: int) -> list[Labels]:
-    """Return the ``n`` best of some draws, scored against some draws."""
+    """Return ``n`` of some draws, as unlike as the posterior: the best, then what that leaves far.
+
+    Each is the one that brings the draws nearest to those taken, itself included (greedy medoids),
+    so that a posterior of several modes is started from each.
+    """
     if not evidence.has_draws:
         return []
-    from partita.evidence import Evidence as Some
-
     some = resampled(evidence.distinct, _SCORED)
-    part = Some(draws=some) if loss.needs == "draws" else evidence
-    values = losses.expected(loss, some.labels, part)
-    return [canonical(some.labels[m]) for m in np.argsort(values, kind="stable")[:n]]
+    far = losses.distances(loss if loss.needs != "similarity" else VI(), some.labels, some)
+    near, taken = np.full(some.n_draws, np.inf), []
+    for _ in range(min(n, some.n_draws)):
+        reach = np.minimum(far, near) @ some.probabilities
+        ties = np.flatnonzero(reach <= reach.min() + 1e-12)
+        taken.append(int(min(ties, key=lambda m: some.labels[m].tolist())))
+        near = np.minimum(near, far[taken[-1]])
+    return [canonical(some.labels[m]) for m in dict.fromkeys(taken)]
 
 
 def from_linkage(loss: RatioLoss, evidence: Evidence, method: str, n: int) -> list[Labels]:
@@ -43,7 +54,7 @@ def from_linkage(loss: RatioLoss, evidence: Evidence, method: str, n: int) -> li
 
     tree = dendrogram(evidence, method)
     part = evidence
-    if loss.needs == "draws" and evidence.distinct.n_draws > _SCORED:
+    if loss.needs == "draws":
         part = Some(draws=resampled(evidence.distinct, _SCORED))
     values = loss.expected_along(tree, part)
     return [canonical(tree.cut(int(k) + 1)) for k in np.argsort(values, kind="stable")[:n]]
@@ -67,6 +78,20 @@ def from_losses(
         run.settle()
         found.append(canonical(run.state.labels))
     return found
+
+
+def from_nmf(loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n: int) -> list[Labels]:
+    """Return the ``n`` best of the partitions that factorisations of ranks 2 to 12 give."""
+    ranks = range(2, min(12, evidence.n_items - 1) + 1)
+    seed = int(rng.integers(1 << 31))
+    found = [
+        factorize(evidence.similarity, model="ls", rank=rank, n_init=_RESTARTS, rng=seed).labels
+        for rank in ranks
+    ]
+    if not found:
+        return []
+    values = losses.expected(loss, np.stack(found), evidence)
+    return [canonical(found[i]) for i in np.argsort(values, kind="stable")[:n]]
 
 
 def from_search(

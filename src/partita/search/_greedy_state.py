@@ -200,29 +200,25 @@ class DrawsState:
         cell, sizes = self.problem.cell, self.sizes[self.sizes > 0]
         return float(sizes @ (cell[sizes] - cell[sizes - 1])) / self.problem.n_items
 
-    def anneal(
+    def soften(
         self,
+        items: IntArray,
         limit: int,
-        heats: NDArray[np.float64],
         widths: NDArray[np.float64],
-        rng: np.random.Generator,
-        items: IntArray | None = None,
         is_up: Callable[[], bool] = never,
     ) -> None:
-        """Reassign items at random, likelier the lower the loss: a Gibbs sweep at each heat.
+        """Sweep over the items once for each width, the bends of min(t, e) rounded off within it.
 
-        The bends of min(t, e) are rounded off within the width of the sweep.
+        The loss may rise.
         """
-        p, compiled = self.problem, cast(Any, kernels.greedy_anneal)
-        items = np.arange(p.n) if items is None else items.copy()
-        random = rng.integers(1, 1 << 63, 4, dtype=np.uint64)
-        is_curved, done, last = p.bends or not p.is_linear, 0, heats.size * items.size
+        p, compiled = self.problem, cast(Any, kernels.greedy_soften)
+        is_curved, done, last = p.bends or not p.is_linear, 0, widths.size * items.size
         while done < last and not is_up():
             end = min(last, done + self.visits)
-            done = compiled.anneal(
+            done = compiled.soften(
                 items, done, end, *self._tables(), self.alpha32, self.alpha, p.slope, limit,
                 self._block, self._gains, self._own, is_curved, p.t, p.p, p.num, p.den, p.w,
-                p.total, heats, widths, random,
+                p.total, widths,
             )  # fmt: skip
             if done < end:
                 self._grow(self.sizes.size)

@@ -31,8 +31,8 @@ class Greedy:
     A run starts from a partition and sweeps: items in random order, each put into the cluster
     where the loss is least, a new one included, until none moves. Then pairs of clusters are
     merged where that helps, and clusters are emptied and their items allocated anew, again and
-    again, until ``patience`` times K attempts in a row were in vain. Every total is kept up to
-    date, never recomputed, and checked once at the end.
+    again, until ``patience`` times K (at most 24) attempts in a row were in vain. Every total is
+    kept up to date, never recomputed, and checked once at the end.
 
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
     (K_draw clusters in a draw, K in the estimate); for losses on the similarity 8·n² and 8·n·K.
@@ -48,9 +48,12 @@ class Greedy:
         At most this many clusters; n if None.
     starts : tuple of str, labels or searches
         ``"sequential"`` (allocation in random order), ``"random"``, ``"draws"`` (the best of
-        some), ``"average"`` and ``"complete"`` (the best cuts of a dendrogram), ``"losses"`` (the
-        minimisers of losses that are cheap to minimise), ``"one"`` cluster, ``"singletons"``; an
-        array of labels; or another search, whose best candidates are taken.
+        some, then the best of what is far from it), ``"average"`` and ``"complete"`` (the best
+        cuts of a dendrogram), ``"losses"`` (the minimisers of losses that are cheap to minimise),
+        ``"nmf"`` (the best partitions of factorisations of ranks 2 to 12), ``"one"`` cluster,
+        ``"singletons"``; an array of labels; or another search, whose best candidates are taken.
+        If n_runs is None those of the first two kinds come first, and the others only where these
+        do not agree.
     time_limit : float, optional
         Seconds after which the best so far is returned.
     moves : tuple of str
@@ -80,7 +83,7 @@ class Greedy:
 
     n_runs: int | None = None
     max_clusters: int | None = None
-    starts: tuple[Any, ...] = ("sequential", "losses", "average", "draws", "one")
+    starts: tuple[Any, ...] = ("sequential", "draws", "losses", "average", "one")
     time_limit: float | None = None
     moves: tuple[str, ...] = ("sweep", "merge", "rebuild")
     patience: float = 2.0

@@ -1,0 +1,55 @@
+"""Moving items where a loss bends in e, its bends rounded off; see ``greedy_draws``."""
+
+from __future__ import annotations
+
+from partita.kernels._compile import jit
+from partita.kernels.greedy_draws import _free, _gains, _own, _shift, slopes
+
+
+@jit
+def soften(
+    items, begin, end, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
+    alpha32, alpha, slope, limit, block, gains, own, is_curved, t, p, num, den, w_total, n_total,
+    widths,
+):  # fmt: skip
+    """Reassign items one at a time, sweep after sweep, each to the best cluster.
+
+    The cost is linear in j and quadratic in e, with a slope and a rise of it. If the loss
+    ``is_curved`` it is so only about the present state, min(t, e) rounded off within ``widths[s]``,
+    and is taken anew after every move. Visits ``begin`` to ``end`` are made, going round the
+    items. Returns how far it came; it stops short when no free column is left.
+    """
+    n, at, rise = items.shape[0], -1, 0.0
+    for v in range(begin, end):
+        if v // n != at:
+            at = v // n
+            if is_curved:
+                slope, rise = slopes(
+                    t, p, j, totals[0], widths[at], num, den, w_total, n_total, alpha32, alpha
+                )
+        i = items[v % n]
+        w, old = weight[i], labels[i]
+        fresh = _free(sizes, limit)
+        if fresh == -2:
+            return v
+        if sizes[old] == w:
+            fresh = -1
+        _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
+        freed = cell[sizes[old]] - cell[sizes[old] - w]
+        most = _own(rows[i], old, w, cell, counts, alpha, own)
+        best, most = old, most + 1e-6 * abs(most)  # the others are of less precision
+        for k in range(sizes.shape[0]):
+            if k != old and (sizes[k] > 0 or k == fresh):
+                de = cell[sizes[k] + w] - cell[sizes[k]] - freed
+                score = gains[k] - (slope + 0.5 * rise * de) * de
+                if score > most:
+                    best, most = k, score
+        if best == old:
+            continue
+        _shift(rows[i], old, best, w, cell, step, counts, table, sizes, j, totals)
+        labels[i] = best
+        if is_curved:
+            slope, rise = slopes(
+                t, p, j, totals[0], widths[at], num, den, w_total, n_total, alpha32, alpha
+            )
+    return end
