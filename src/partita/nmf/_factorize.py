@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 SOLVERS = ("fast", "mu")
 LANES = 4  # ranks under way at once on a GPU, at most
 TEMPORARIES = 8  # of items by items that a step of each has, at most
-STACKED = 1 << 26  # numbers of items by items, over all fits: what ranks may share a stack for
+STACKED = 1 << 31  # items by items, over all fits: up to here the ranks of "mu" share a stack on a
+STACKED_ON_CPU = 1 << 26  # GPU, and in another library on a CPU
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +234,8 @@ def factorize_ranks(
 
     As many ranks as there are workers are under way at once, the largest of them first, and what
     comes out does not depend on how many. On a device, where a rank alone would not fill it, all
-    the ranks of "mu" share one stack. ``similarity`` may be what :func:`shared` made of one.
+    the ranks of "mu" share one stack, and some ranks of "fast" are under way at once as far as
+    memory allows. ``similarity`` may be what :func:`shared` made of one.
     """
     from partita.nmf import NAMES
 
@@ -268,18 +270,20 @@ def _in_flight(target: Target, model: Model, n_init: int, solver: str) -> int:
     What they share is made before they part.
     """
     device = devices.of(target.array)
-    if not device.is_gpu:
+    if not device.is_gpu or solver == "mu":  # R's updates alone fill a card, or share a stack
         return 1
-    if solver != "mu":
-        whole = target if target.merged is None else target.shrunk("merged", model.power)
-        _ = whole.double, whole.coarse
+    whole = target if target.merged is None else target.shrunk("merged", model.power)
+    _ = whole.double, whole.coarse
     block = min(DEVICE_BLOCK, n_init * target.n_items**2)
     return max(1, min(LANES, device.free_memory() // (TEMPORARIES * 8 * block)))
 
 
 def _is_small(target: Target, n_fits: int) -> bool:
     """Whether one operation on all the fits is still too little to be worth a launch of its own."""
-    return not target.is_numpy and n_fits * target.n_items**2 <= STACKED
+    if target.is_numpy:
+        return False
+    most = STACKED if devices.of(target.array).is_gpu else STACKED_ON_CPU
+    return n_fits * target.n_items**2 <= most
 
 
 def factorize(

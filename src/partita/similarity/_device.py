@@ -92,7 +92,8 @@ def counted(draws: Draws, device: Device, dtype: Any) -> OnDevice:
     for part in _chunks(draws):
         _add(out, device, draws, part)
     if draws.weights is None:
-        out /= draws.n_draws
+        # by an array: PyTorch multiplies by the reciprocal of a number, which rounds twice
+        out /= xp.full((1, 1), draws.n_draws, dtype=out.dtype, device=device.handle)
     return OnDevice(out, device)
 
 
