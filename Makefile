@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint format bench fuzz docs release clean
+.PHONY: demo test test-slow lint format bench fuzz mutate docs release clean
 
 .venv/.demo: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "partita needs Python 3.11 or later; say which: make PYTHON=python3.12")'
@@ -57,6 +57,9 @@ release: .venv/.develop  ## wheel and sdist in dist/, checked and installed into
 fuzz: .venv/.develop  ## an hour of damaged files for every reader
 	$(BIN)/python -m pip install --quiet atheris
 	$(BIN)/python fuzz/run.py --seconds 3600 --output out/fuzz
+
+mutate: .venv/.develop  ## small changes to kernels and losses: which does no test notice?
+	$(BIN)/python tools/mutate.py --output out/mutants.jsonl
 
 clean:
 	rm -rf .venv out dist docs/_build docs/api docs/gallery docs/project .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

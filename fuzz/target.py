@@ -204,7 +204,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     validate.free_memory = lambda: MEMORY
     _sandbox.subprocess.Popen = Served
-    _sandbox._BASE_SECONDS, _sandbox._BASE_MEMORY = 2, MEMORY
+    _sandbox._BASE_SECONDS, _sandbox._BASE_MEMORY = 1, MEMORY
     corpus = folder / f"corpus-{reader}"
     corpus.mkdir(exist_ok=True)
     for i, seed in enumerate(seeds.ALL[reader][1]()):
