@@ -168,10 +168,11 @@ def test_each_cell_that_disagrees_has_the_reason_that_its_numbers_give():
         rows["FTT", r][at["minvi:AR"]] += 0.1
     table = beside_paper(scores_frame(COLUMNS, rows))
     shown = ["minvi", "maxpear", "nmf-offset/vi"]
-    changed = table.assign(sets=20, z_changed=0.5)
-    found = disagreements(table, shown, {"simulation-mu": changed})
+    changed = table.assign(sets=50, z_changed=0.5)
+    further = changed.assign(z_changed=-1.0)
+    found = disagreements(table, shown, {"simulation-gibbs": further, "simulation-mu": changed})
     assert found.by[found.reason == "changed"].tolist() == ["simulation-mu"]
-    for few_or_far in (changed.assign(sets=19), changed.assign(z_changed=-3.5)):
+    for few_or_far in (changed.assign(sets=49), changed.assign(z_changed=-3.5)):
         told = disagreements(table, shown, {"simulation-mu": few_or_far})
         assert told.reason["FTT", "minvi", "AR"] == "open"
         assert (told.by == "").all()

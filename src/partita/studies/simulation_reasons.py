@@ -11,7 +11,7 @@ paper get the first of these reasons that holds:
 - ``chains``: ours is better, and clusters are far apart. Then the paper's draws differ: chains that
   miss clusters score like this (see the ``mixing`` study).
 - ``changed``: within three in a run on the same data with one thing changed, the solver or the
-  sampler, that is in the folder beside this one and has twenty data sets or more in common.
+  sampler, that is in the folder beside this one and has fifty data sets or more in common.
 - ``open``: none of these.
 """
 
@@ -25,7 +25,7 @@ from partita.studies.claims import SEPARATE
 REASONS = ("nmf", "ceiling", "chains", "changed", "open")
 LIMIT = 3.0
 #: Fewer data sets than these have standard errors so large that most cells agree.
-ENOUGH = 20
+ENOUGH = 50
 SIGN = {"Rand": 1.0, "AR": 1.0, "VI": -1.0}
 
 
@@ -56,13 +56,11 @@ def disagreements(table: Frame, shown: list[str], contrasts: dict[str, Frame]) -
 
 
 def _agreeing(contrasts: dict[str, Frame], cell: tuple[str, str, str]) -> str:
-    """Return the name of the first run beside this one that agrees with the paper in a cell."""
-    for name, table in contrasts.items():
-        if cell in table.index:
-            row = table.loc[cell]
-            if row.sets >= ENOUGH and abs(row.z_changed) <= LIMIT:
-                return name
-    return ""
+    """Return the name of the nearest run beside this one that agrees with the paper in a cell."""
+    rows = {name: table.loc[cell] for name, table in contrasts.items() if cell in table.index}
+    apart = {name: abs(row.z_changed) for name, row in rows.items() if row.sets >= ENOUGH}
+    nearest = min(apart, key=lambda name: apart[name], default="")
+    return nearest if nearest and apart[nearest] <= LIMIT else ""
 
 
 def _reason(table: Frame, panel: str, method: str, measure: str) -> str:
