@@ -18,8 +18,9 @@ between, and an elementwise pass if it moves its bytes at half the rate of a pla
 Our kernel's own rates stand beside it: its operations against a large single-precision product on
 the same card, and the bytes of V, read once for each restart, against a copy. The issue asks for 60%.
 
-``host`` runs single iterations of one restart and scales: CPU seconds over two cores, which
-flatters the CPU, since it takes them to share the work without loss. The limit is 50 times.
+``host`` runs two iterations of one restart at some ranks on one thread and scales: CPU seconds,
+halved for two cores, which flatters the CPU, since it takes them to share the work without loss,
+in single precision too. The limit is 50 times.
 
 ``agree`` runs 200 multiplicative iterations of every model and the whole of the fast solver from
 the same starts in single precision, and sets objectives and labels beside float64 on the CPU.
@@ -247,7 +248,16 @@ def flight(options, device):
 
 
 def host(options, device):
-    """One iteration of one restart on this CPU, in CPU seconds, scaled to the path on two cores."""
+    """The lesser of two iterations of one restart on this CPU, scaled to the path on two cores.
+
+    On one thread: several that wait for each other spend CPU seconds on waiting.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if device is not None:
+        import torch
+
+        torch.set_num_threads(1)
     rng = np.random.default_rng(0)
     n = options.items
     V = rng.random((n, n), dtype=np.float32)
@@ -263,9 +273,13 @@ def host(options, device):
                 rng.random((1, n, rank), dtype=np.float32),
                 rng.random((1, rank, n), dtype=np.float32),
             )
-        began = time.process_time()
-        NAMES["kl"].multiply(V, factors, 1)
-        whole.append(time.process_time() - began)
+        seconds = []
+        for _ in range(2):
+            began = time.process_time()
+            with threadpool_limits(1):
+                NAMES["kl"].multiply(V, factors, 1)
+            seconds.append(time.process_time() - began)
+        whole.append(min(seconds))
         print(f"rank {rank:2d}: {whole[-1]:.2f} CPU s an iteration of one restart", flush=True)
     path = np.mean(whole) * len(RANKS) * RESTARTS * options.iterations / 2
     print(f"path: {path:,.0f} s on two cores, from single iterations")

@@ -336,8 +336,8 @@ def factorize(
         "torch:cpu". The factors come back as arrays of that library. By default where the
         similarity is, which for anything but an array of another library is the host.
     dtype : {float32, float64}, optional
-        Of the work on a device, float32 by default; objectives are summed in float64 either way.
-        On the host it is float64.
+        Of the work on a device, float32 by default; objectives are summed in float64 either way,
+        and the last stage of "fast" is in float64 where there is room. On the host it is float64.
 
     Returns
     -------
