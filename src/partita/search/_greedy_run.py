@@ -22,7 +22,6 @@ _FEW = 32  # items up to which runs can afford to be more thorough
 _SMALL = 100_000  # items times draws up to which what was rebuilt is softened as well
 _MOST = 24  # clusters that patience counts at most
 _WIDTHS = np.geomspace(64.0, 0.5, 8)  # of rounded bends, in steps of e, from a start
-_MORE_WIDTHS = np.geomspace(512.0, 0.5, 14)  # the same for small problems
 _NARROW = np.geomspace(16.0, 0.5, 4)  # and where a cluster was rebuilt
 MOVES = ("sweep", "merge", "rebuild", "split")
 
@@ -123,7 +122,7 @@ class Run:
         """
         state: Any = self.state
         before, saved = state.value, state.save()
-        self._soften(_MORE_WIDTHS if self._is_small else _WIDTHS)
+        self._soften(_WIDTHS)
         if state.value < before - 1e-11 * max(1.0, abs(before)):
             self.keep()
             return True
