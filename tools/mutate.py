@@ -30,6 +30,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from numba.core.caching import NullCache
 from numba.core.dispatcher import Dispatcher
 
@@ -248,6 +249,7 @@ class Mutation:
                 print("left out:", item.nodeid, file=sys.stderr)
                 continue
             known.append((self.seconds, item, set(seen)))
+        get_reusable_executor().shutdown(wait=True)  # a fork would wait for its workers for ever
         return sorted(known, key=lambda one: one[0])
 
     def passes(self, item: Any, after: Any) -> bool:
