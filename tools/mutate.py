@@ -60,7 +60,8 @@ class Mutant:
     @property
     def name(self) -> str:
         """The module, as it is imported."""
-        return "partita." + ".".join(self.path.relative_to(SOURCE).with_suffix("").parts)
+        parts = self.path.relative_to(SOURCE).with_suffix("").parts
+        return ".".join(("partita", *(part for part in parts if part != "__init__")))
 
 
 def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[], Any]]]:
