@@ -210,3 +210,9 @@ def test_unequal_lengths_are_refused():
     for name in NAMES:
         with pytest.raises(ValueError, match="one label for each of the 3 items"):
             losses.NAMES[name]([0, 0, 1], [0, 1])
+
+
+@pytest.mark.parametrize("loss", [losses.VI, "VI()", 3, len])
+def test_what_is_no_loss_is_refused(loss):
+    with pytest.raises((TypeError, ValueError), match="`loss` must be"):
+        losses.resolve(loss)
