@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _MAX_SWEEPS = 100
 _FEW = 32  # items up to which runs can afford to be more thorough
+_TRIPLES = 9  # clusters up to which three are tried together
 _SMALL = 100_000  # items times draws up to which what was rebuilt is softened as well
 _MOST = 24  # clusters that patience counts at most
 _WIDTHS = np.geomspace(64.0, 0.5, 8)  # of rounded bends, in steps of e, from a start
@@ -212,13 +214,31 @@ class Run:
         while state.n_clusters > 1 and not self.clock.is_up():
             pairs, values = state.merge_values()
             best = int(np.argmin(values))
-            if values[best] >= state.value - 1e-11 * max(1.0, abs(state.value)):
+            if values[best] < state.value - 1e-11 * max(1.0, abs(state.value)):
+                a, b = pairs[best]
+                items = np.flatnonzero(state.labels == a)
+                state.move(items, np.full(items.size, b))
+            elif not self._merge_three():
                 return any_merged
-            a, b = pairs[best]
-            items = np.flatnonzero(state.labels == a)
-            state.move(items, np.full(items.size, b))
             any_merged = True
         return any_merged
+
+    def _merge_three(self) -> bool:
+        """Merge three of few clusters of few items; return whether any three gain.
+
+        Where the loss bends, two of them together may lose what all three gain.
+        """
+        state = self.state
+        if state.labels.size > _FEW or state.n_clusters > _TRIPLES or not state.is_rough:
+            return False
+        for a, b, c in combinations(np.flatnonzero(state.sizes).tolist(), 3):
+            before, saved = state.value, state.save()
+            items = np.flatnonzero((state.labels == a) | (state.labels == b))
+            state.move(items, np.full(items.size, c))
+            if state.value < before - 1e-11 * max(1.0, abs(before)):
+                return True
+            state.restore(saved)
+        return False
 
     def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
         """Rebuild or split clusters until ``patience`` times K attempts in a row failed.
