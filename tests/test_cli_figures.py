@@ -54,7 +54,7 @@ def test_plot_formats(folder, suffix):
         (["plot", "similarity", "-o", "x.gif"], "--output must end in .png, .svg or .pdf"),
         (["plot", "scatter", "-o", "x.png"], "--data must name"),
         (["plot", "memberships-by-rank", "--ranks", "a", "-o", "x.png"], "--ranks must be"),
-        (["plot", "nothing", "-o", "x.png"], "invalid choice"),
+        (["plot", "nothing", "-o", "x.png"], "It must be one of"),
         (["report", "--data", "nowhere.csv", "--no-compare"], "cannot be read"),
         (["report", "--data", "short.csv", "--no-compare"], "must have a row for each of the 24"),
         (["report", "--names", "a"], "`--names` and `--columns` are of `--data`"),
@@ -62,7 +62,7 @@ def test_plot_formats(folder, suffix):
         (["plot", "similarity", "-o", "no/where.png"], "there is no directory"),
         (["plot", "similarity", "-o", "x.png", "--dpi", "0"], "`--dpi` must lie in"),
         (["plot", "reconstruction", "-o", "x.png", "--rank", "0"], "`--rank` must be"),
-        (["plot", "scatter", "-o", "x.png", "--prior", "none"], "invalid choice"),
+        (["plot", "scatter", "-o", "x.png", "--prior", "none"], "It must be one of"),
     ],
 )
 def test_mistakes(folder, capsys, monkeypatch, words, complaint):

@@ -117,13 +117,13 @@ def limited(search: Any, time_limit: float) -> Search:
 
 def placed(searches: tuple[Any, ...], device: str | None) -> tuple[Search, ...]:
     """Return the searches, with those that can work on a device working on this one."""
-    resolve_device(device)
     can = [is_dataclass(one) and hasattr(one, "device") for one in searches]
     if not any(can):
         raise InvalidValueError(
             "`device` must go with a search that can use one, an NMF such as 'nmf-kl'; got "
             f"{', '.join(repr(name_of(one)) for one in searches)}."
         )
+    resolve_device(device)
     pairs = zip(searches, can, strict=True)
     return tuple(replace(one, device=device) if able else one for one, able in pairs)
 
