@@ -40,8 +40,8 @@ class Ledger:
         if path.exists():
             if not resume:
                 raise FileError(
-                    f"{str(path)!r} holds finished replicates; resume to go on with them, or give "
-                    "another output folder."
+                    f"{str(path)!r} holds finished replicates; go on with them (`resume=True`, "
+                    "`--resume`), or give another output folder."
                 )
             ledger._read()
         ledger.settle()

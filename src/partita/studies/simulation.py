@@ -116,7 +116,7 @@ class Simulation:
                     clock.advance(f"{key[0]} {key[1]}")
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
-                f"{len(ledger.rows)} of {len(wanted)} replicates are kept; resume to go on."
+                f"{len(ledger.rows)} of {len(wanted)} replicates are kept; `--resume` goes on."
             ) from None
         ledger.settle()
         seconds.settle()
