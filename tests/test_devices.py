@@ -243,3 +243,8 @@ def test_a_device_is_not_forgotten_where_items_are_many(monkeypatch):
     draws = pt.datasets.simulate_draws(60, 20, n_clusters=3, rng=0)
     how = pt.search.NMF("ls", ranks=(3,), n_init=2, device="torch:cpu")
     assert pt.estimate(draws, loss="binder", search=how, rng=0).n_clusters == 3
+    there = pt.posterior_similarity(draws, device="torch:cpu")
+    how = pt.search.NMF("ls", ranks=(3,), n_init=2)
+    assert pt.estimate(there, loss="binder", search=how, rng=0).n_clusters == 3
+    monkeypatch.setattr("partita.nmf._whole.LARGE", 40)
+    assert type(pt.factorize(there, model="ls", rank=3, rng=0).H).__module__ == "torch"

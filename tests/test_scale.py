@@ -93,6 +93,7 @@ def test_a_store_memory_and_threads_give_one_answer(both, search):
     again = pt.estimate(both[1], search=chosen, rng=4, n_jobs=2)
     np.testing.assert_array_equal(first.labels, again.labels)
     assert first.expected_loss == again.expected_loss
+    assert first.info.get("objective") == again.info.get("objective")
     assert "in blocks of 32 items" in again.info["evidence"]
     if search != "draws":
         assert pt.adjusted_rand_index(again.labels, np.arange(200) * 5 // 200) == 1.0

@@ -77,6 +77,11 @@ class Evidence:
         return self._similarity is not None and self._similarity.is_dense
 
     @property
+    def is_on_device(self) -> bool:
+        """Whether a matrix is on a device already."""
+        return self._similarity is not None and self._similarity.device is not None
+
+    @property
     def draws(self) -> Draws:
         """The draws, or an error that names what works without them."""
         if self._draws is None:

@@ -111,6 +111,7 @@ class Streamed:
         self.draws, self.model, self.ranks = draws, model, ranks
         self.n_init, self.seed, self.n_jobs = n_init, seed, n_jobs
         self._grouped: Groups | None = None
+        self._is_exact = False
 
     @cached_property
     def sample(self) -> Landmarks:
@@ -129,13 +130,16 @@ class Streamed:
         """The sample with its eigenfactor, which serves every rank."""
         few = self.sample.draws
         eigen = eigenfactor(few, max(self.ranks) + MORE, n_jobs=self.n_jobs)
-        norm2, _ = frobenius2(few, eigen, self.seed, n_jobs=self.n_jobs)
+        norm2, self._is_exact = frobenius2(few, eigen, self.seed, n_jobs=self.n_jobs)
         return Field(few.labels, eigen, norm2, self.n_jobs)
 
     @cached_property
     def norm2(self) -> tuple[float, bool]:
         """‖π̂‖² of all items, and whether it is exact."""
-        return norm_of_all(self.draws, self.sample, self.field.eigen, self.seed, self.n_jobs)
+        field = self.field
+        if self.sample.size == self.draws.n_items:
+            return field.norm2, self._is_exact
+        return norm_of_all(self.draws, self.sample, field.eigen, self.seed, self.n_jobs)
 
     @cached_property
     def at_landmarks(self) -> NDArray[np.float64]:

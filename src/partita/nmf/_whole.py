@@ -24,6 +24,7 @@ def is_streamed(similarity: Any, model: str, solver: str, init: Any, device: Any
     return (
         isinstance(similarity, Similarity)
         and not similarity.is_dense
+        and similarity.device is None
         and similarity.draws is not None
         and similarity.n_items > LARGE
         and model in MODELS

@@ -94,7 +94,8 @@ class NMF:
         ranks = [k for k in self.ranks if k <= n] or [n]
         if self.device is not None and evidence.has_draws:
             _check_held(evidence.draws.labels)
-        if evidence.is_large and self.solver == "fast" and self.device is None:
+        is_here = self.device is None and not evidence.is_on_device
+        if evidence.is_large and self.solver == "fast" and is_here:
             yield from self._streamed(evidence, loss, ranks, rng, n_jobs)
             return
         with progress(len(ranks) * self.n_init, f"nmf-{self.model}") as bar:
