@@ -166,10 +166,11 @@ def agree(arguments: argparse.Namespace) -> None:
         simulate(path, arguments.items, arguments.draws, 10, arguments.sizes)
         draws = pt.read_draws(path)
     dense = pt.posterior_similarity(draws)
-    for fit in Streamed(draws.unique(), arguments.model, arguments.ranks, 3, 0, 2).fits():
+    restarts = arguments.restarts
+    for fit in Streamed(draws.unique(), arguments.model, arguments.ranks, restarts, 0, 2).fits():
         began = time.process_time()
         full = pt.factorize(
-            dense, model=arguments.model, rank=fit.rank, n_init=arguments.restarts, rng=0, n_jobs=2
+            dense, model=arguments.model, rank=fit.rank, n_init=restarts, rng=0, n_jobs=2
         )
         seconds = time.process_time() - began
         partitions = np.stack([fit.labels("balance"), full.labels])

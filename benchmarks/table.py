@@ -327,7 +327,7 @@ def preamble(options, found):
 def afterwards(table, silent):
     """Return what is to be said when all is done: who gave no answer, and where ours is behind."""
     slower = [
-        f"{line[0].split(',')[0]} beside {line[1]} ({line[4]})"
+        f"{line[0].split(', ')[0]} beside {line[1]} ({line[4]})"
         for line in table[1:]
         if line[4] != "-" and float(line[4].replace(",", "")) < 1
     ]
