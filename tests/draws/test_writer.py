@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import pickle
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import partita as pt
+from partita.similarity import _builder
 
 
 def test_what_is_written_is_read_back_whole_or_in_blocks(tmp_path):
@@ -34,34 +39,113 @@ def broken_off(writer, rows, error=None):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_a_chain_that_breaks_off_leaves_what_was_there(tmp_path, error):
+def test_a_chain_that_breaks_off_leaves_what_was_there_and_its_draws_beside(tmp_path, error):
     path = tmp_path / "a.npy"
     path.write_bytes(b"earlier")
-    with pytest.raises(error):
-        broken_off(pt.DrawsWriter(path), [[0, 1]], error)
+    with pytest.raises(error) as caught:
+        broken_off(pt.DrawsWriter(path), [[0, 1], [0, 0]], error)
     assert path.read_bytes() == b"earlier"
+    assert sorted(os.listdir(tmp_path)) == ["a.npy", "a.part.npy"]
+    assert "2 draws so far are in" in caught.value.__notes__[0]
+    assert pt.read_draws(tmp_path / "a.part.npy") == pt.Draws([[0, 1], [0, 0]])
+    with pytest.raises(pt.errors.FileError, match=r"2 draws of a chain.*resume=True"):
+        pt.DrawsWriter(path)
+    with pt.DrawsWriter(path, resume=True) as writer:
+        assert (writer.n_draws, writer.n_items) == (2, 2)
+        writer.write([1, 0])
     assert os.listdir(tmp_path) == ["a.npy"]
-    writer = pt.DrawsWriter(path)
-    writer.write([0, 1])
-    writer.close()
+    assert pt.read_draws(path) == pt.Draws([[0, 1], [0, 0], [0, 1]])
     with pytest.raises(pt.errors.InvalidValueError, match="closed"):
         writer.write([0, 1])
 
 
-def test_a_full_disk_is_said_and_nothing_is_left(tmp_path, monkeypatch):
+def test_draws_so_far_can_be_read_after_every_draw(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.stack([rng.integers(0, k, 400) for k in (3, 7, 300, 2)])
+    with pt.DrawsWriter(tmp_path / "a.npy") as writer:
+        for m, row in enumerate(rows, start=1):
+            writer.write(row)
+            expected = pt.Draws(rows[:m])
+            assert pt.read_draws(writer.partial) == expected
+            early = pt.read_draws(writer.partial, stored=True)
+            assert early == expected
+            if m == 1:
+                first = early
+            np.testing.assert_array_equal(np.load(writer.partial), expected.labels)
+        sent = pickle.loads(pickle.dumps(first.labels))  # another process opens the file anew
+        assert sent.shape == (1, 400)
+        assert first == pt.Draws(rows[:1])
+
+
+KILLED = """
+import os, sys
+import numpy as np, partita as pt
+from partita.io import _growing
+left = int(sys.argv[2])
+write = _growing._write
+def counted(file, at, data):
+    global left
+    left -= 1
+    if left < 0:
+        write(file, at, data[: len(data) // 2] if at else b"")
+        os._exit(9)
+    write(file, at, data)
+_growing._write = counted
+writer = pt.DrawsWriter(sys.argv[1])
+for m in range(6):
+    writer.write(np.arange(300) % (2 if m < 3 else 300))
+"""
+
+
+@pytest.mark.parametrize("n_writes", [2, 6, 8, 9])
+def test_a_kill_at_any_moment_leaves_the_draws_so_far(tmp_path, n_writes):
+    """Writes of rows and headers in turn; the fourth draw makes all of them wider first."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.npy"), str(n_writes)])
+    assert done.returncode == 9
+    n_draws = min((n_writes - 1) // 2, 3)
+    rows = [np.arange(300) % 2] * 3 + [np.arange(300)]
+    part = tmp_path / "a.part.npy"
+    if n_draws:
+        assert pt.read_draws(part) == pt.Draws(np.stack(rows[:n_draws]))
+        assert pt.read_draws(part, stored=True).n_draws == n_draws
+    with pt.DrawsWriter(tmp_path / "a.npy", resume=True) as writer:
+        assert writer.n_draws == n_draws
+        writer.write(rows[3])
+    assert pt.read_draws(tmp_path / "a.npy") == pt.Draws(np.stack([*rows[:n_draws], rows[3]]))
+
+
+def test_a_full_disk_is_said_and_the_draws_before_are_kept(tmp_path, monkeypatch):
     path = tmp_path / "a.npy"
     writer = pt.DrawsWriter(path)
-    file = writer._file
+    writer.write([0, 0, 1])
+    full = SimpleNamespace(
+        seek=lambda at: None, write=full_disk, truncate=writer._file._file.truncate
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(writer._file, "_file", full)
+        with pytest.raises(pt.errors.FileError, match=r"a\.part\.npy.*No space left"):
+            writer.write([0, 1, 1])
+    assert pt.read_draws(writer.partial) == pt.Draws([[0, 0, 1]])
+    writer.write([0, 1, 0])  # there is room again
+    writer.close()
+    assert pt.read_draws(path) == pt.Draws([[0, 0, 1], [0, 1, 0]])
+    assert os.listdir(tmp_path) == ["a.npy"]
 
-    class Full:
-        def write(self, data):
-            raise OSError(28, "No space left on device")
 
-    writer._file = Full()
-    with pytest.raises(pt.errors.FileError, match=r"a\.npy.*No space left"):
-        writer.write([0, 0, 1])
-    assert os.listdir(tmp_path) == []
-    assert file.closed
+def full_disk(data):
+    raise OSError(28, "No space left on device")
+
+
+def test_only_a_file_that_a_writer_left_is_carried_on_with(tmp_path):
+    np.save(tmp_path / "a.part.npy", np.zeros((2, 3), np.uint8))
+    with pytest.raises(pt.errors.FileError, match="move it away"):
+        pt.DrawsWriter(tmp_path / "a.npy", resume=True)
+    os.mkdir(tmp_path / "b.npy")
+    with pytest.raises(pt.errors.FileError, match="directory"):
+        pt.DrawsWriter(tmp_path / "b.npy")
+    with pt.DrawsWriter(tmp_path / "a.npy", resume=False) as writer:
+        writer.write([0, 1])
+    assert pt.read_draws(tmp_path / "a.npy").n_items == 2
 
 
 def test_draws_of_other_items_and_no_draws_are_refused(tmp_path):
@@ -69,7 +153,7 @@ def test_draws_of_other_items_and_no_draws_are_refused(tmp_path):
         broken_off(pt.DrawsWriter(tmp_path / "a.npy"), [[0, 1, 1], [0, 1]])
     with pytest.raises(pt.errors.InvalidValueError, match="at least one draw"):
         broken_off(pt.DrawsWriter(tmp_path / "b.npy"), [])
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == ["a.part.npy"]
 
 
 def test_only_files_that_can_be_read_in_blocks_stay_stored(tmp_path):
@@ -98,3 +182,31 @@ def test_a_built_similarity_is_that_of_all_the_draws(weights):
         builder.update([0, 1])
     with pytest.raises(pt.errors.InvalidValueError, match="at least one draw"):
         pt.SimilarityBuilder().similarity()
+
+
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_ctrl_c_in_an_update_counts_no_draw_twice(monkeypatch, when):
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 4, (130, 300))
+    builder = pt.SimilarityBuilder(n_jobs=1)
+    for row in labels[:127]:
+        builder.update(row)
+    parts = _builder.blocks
+
+    def interrupted(n, size):
+        done = parts(n, size)
+        if when == "within":
+            yield done[0]
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_builder, "blocks", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            builder.update(labels[127])
+        with pytest.raises(KeyboardInterrupt):
+            builder.similarity()
+    assert builder.n_draws == 127
+    for row in labels[127:]:
+        builder.update(row)
+    assert builder.n_draws == 130
+    np.testing.assert_array_equal(builder.similarity(), pt.posterior_similarity(labels))

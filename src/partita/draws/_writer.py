@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import ExitStack
+import os
+import stat
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,22 +16,33 @@ from partita.partitions import canonical_rows, smallest_dtype
 if TYPE_CHECKING:
     from partita.typing import Path
 
-_HEADER = 128  # bytes of the .npy header, room for any shape included
-_CHUNK = 1 << 24
-
 
 class DrawsWriter:
     """Write draws to an ``.npy`` file as a sampler emits them; memory stays that of one draw.
 
-    :func:`read_draws` reads the file, or leaves it where it is and reads blocks of it. The file
-    takes its place when the writer is closed: until then, and if the block it stands in raises
-    (a full disk, Ctrl-C), what was at ``path`` before is untouched and nothing is left beside it.
-    To keep the draws of a chain that broke off, catch its error inside the block.
+    Until the writer is closed the draws are in a file beside, :attr:`partial`, ``chain.part.npy``
+    for ``chain.npy``. It is whole after every draw: :func:`read_draws` gives the draws so far, in
+    this process or another, and what was killed at any moment has left it so. Closing gives it the
+    name ``path``; until then, what was at ``path`` is untouched.
+
+    If the block it stands in raises (a full disk, Ctrl-C), the draws so far stay in
+    :attr:`partial`, which a note on the error says.
 
     Parameters
     ----------
     path : path
         Of the ``.npy`` file.
+    resume : bool, optional
+        Where a :attr:`partial` is there already: True carries on after its draws (``n_draws`` says
+        how many), False begins anew in its place. If None, that is an error: another writer may be
+        at it, or its draws may be wanted.
+
+    Attributes
+    ----------
+    partial : str
+        The file that is written to.
+    n_draws : int
+        How many draws it has.
 
     Examples
     --------
@@ -42,73 +53,73 @@ class DrawsWriter:
     ...     with DrawsWriter(path) as writer:
     ...         for labels in ([3, 3, 7], [0, 1, 1]):
     ...             writer.write(labels)
+    ...             print(len(read_draws(writer.partial)), "so far")
     ...     read_draws(path).labels
+    1 so far
+    2 so far
     array([[0, 0, 1],
            [0, 1, 1]], dtype=uint8)
     """
 
-    def __init__(self, path: Path) -> None:
-        self._stack = ExitStack()
-        self._file: BinaryIO | None = self._stack.enter_context(io.write_atomically(path))
-        self._file.write(b"\0" * _HEADER)
-        self._dtype = np.dtype(np.uint8)
-        self.n_items: int | None = None
-        self.n_draws = 0
+    def __init__(self, path: Path, *, resume: bool | None = None) -> None:
+        io.check_place(path)
+        self._target = os.path.realpath(path)
+        self._mode = os.stat(self._target).st_mode if os.path.exists(self._target) else None
+        if self._mode is not None and not stat.S_ISREG(self._mode):
+            raise FileError(f"{os.fspath(path)!r} is no plain file; draws are written to one.")
+        self.partial = os.path.splitext(self._target)[0] + ".part.npy"
+        before = io.rows_in_progress(self.partial)
+        if before is not None and resume is None:
+            raise FileError(
+                f"{self.partial!r} is there, {validate.count_text(before, 'draw')} of a chain that "
+                "broke off or still runs: read it with read_draws, carry on after it with "
+                "resume=True, or begin anew with resume=False."
+            )
+        self._file: io.GrowingNpy | None = io.GrowingNpy(
+            self.partial, resume=bool(resume) and before is not None
+        )
+        self._form = self._file.form
+
+    @property
+    def n_items(self) -> int | None:
+        """The number of items; None before the first draw."""
+        return self._form.n_columns or None
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws written."""
+        return self._form.n_rows
 
     def __enter__(self) -> DrawsWriter:
         return self
 
     def write(self, labels: Any) -> None:
-        """Add one draw: labels of any kind, of as many items as the draws before."""
-        row = canonical_rows(validate.labels("labels", labels, n_items=self.n_items)[None, :])[0]
-        file = self._open_file()
-        try:
-            if smallest_dtype(int(row.max()) + 1)(0).itemsize > self._dtype.itemsize:
-                self._widen(file, np.dtype(smallest_dtype(int(row.max()) + 1)))
-            file.write(row.astype(self._dtype).tobytes())
-        except BaseException:
-            self._abandon()
-            raise
-        self.n_items = row.size
-        self.n_draws += 1
+        """Add one draw: labels of any kind, of as many items as the draws before.
 
-    def _open_file(self) -> BinaryIO:
+        One that could not be written whole is not counted, and the writer can be written to again.
+        """
         if self._file is None:
             raise InvalidValueError("`writer` is closed; open another for more draws.")
-        return self._file
-
-    def _widen(self, file: BinaryIO, dtype: np.dtype[Any]) -> None:
-        """Give every label written so far more bytes, from the end so that nothing is lost."""
-        old, n = self._dtype.itemsize, self.n_draws * (self.n_items or 0)
-        for stop in range(n, 0, -_CHUNK):
-            start = max(0, stop - _CHUNK)
-            file.seek(_HEADER + start * old)
-            part = np.frombuffer(file.read((stop - start) * old), self._dtype).astype(dtype)
-            file.seek(_HEADER + start * dtype.itemsize)
-            file.write(part.tobytes())
-        file.seek(0, 2)
-        self._dtype = dtype
+        row = canonical_rows(validate.labels("labels", labels, n_items=self.n_items)[None, :])[0]
+        try:
+            self._file.append(row, np.dtype(smallest_dtype(int(row.max()) + 1)))
+        finally:
+            self._form = self._file.form
 
     def close(self) -> None:
         """Put the file in its place; at least one draw must have been written."""
         if self._file is None:
             return
         if not self.n_draws:
-            self._abandon()
+            self._leave()
             raise InvalidValueError("`writer` must be given at least one draw; got none.")
-        try:
-            self._file.seek(0)
-            self._file.write(_header(self._dtype, (self.n_draws, self.n_items or 0)))
-        except BaseException:
-            self._abandon()
-            raise
-        self._file = None
-        self._stack.close()
+        file, self._file = self._file, None
+        file.finish(self._target, self._mode)
 
-    def _abandon(self) -> None:
-        """Remove what was written; an error of the disk becomes one that names the file."""
-        self._file = None
-        self._stack.__exit__(*_present())
+    def _leave(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.leave()
 
     def __exit__(
         self,
@@ -119,21 +130,8 @@ class DrawsWriter:
         if error is None:
             self.close()
         elif self._file is not None:
-            self._file = None
-            self._stack.__exit__(kind, error, trace)
-
-
-def _present() -> tuple[Any, Any, Any]:
-    """The error that is under way, or one that says that the file was given up."""
-    kind, error, trace = sys.exc_info()
-    if error is None:
-        given_up = FileError("No draws were written.")
-        return type(given_up), given_up, None
-    return kind, error, trace
-
-
-def _header(dtype: np.dtype[Any], shape: tuple[int, int]) -> bytes:
-    """A version 1.0 .npy header of a fixed length."""
-    text = repr({"descr": dtype.newbyteorder("<").str, "fortran_order": False, "shape": shape})
-    body = text.encode("latin-1").ljust(_HEADER - 11) + b"\n"
-    return b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little") + body
+            self._leave()
+            if self.n_draws:
+                error.add_note(
+                    f"{validate.count_text(self.n_draws, 'draw')} so far are in {self.partial!r}."
+                )

@@ -14,6 +14,7 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 
 from partita.io._blocks import Blocks
 from partita.io._container import WEIGHTS, Found
+from partita.io._growing import GrowingNpy, rows_in_progress
 from partita.io._names import item_index
 from partita.io._npy_blocks import open_npy
 from partita.io._numpy import read_npy, read_npz
@@ -28,6 +29,7 @@ __all__ = [
     "WEIGHTS",
     "Blocks",
     "Found",
+    "GrowingNpy",
     "Table",
     "Weights",
     "check_place",
@@ -42,6 +44,7 @@ __all__ = [
     "read_npz",
     "read_table",
     "read_weights",
+    "rows_in_progress",
     "table_of",
     "write_atomically",
     "write_npy",

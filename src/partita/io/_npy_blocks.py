@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from partita import validate
 from partita.errors import FileError, InvalidValueError
 from partita.io._blocks import bounds, chain_numbers, check_integers
-from partita.io._numpy import Header, read_header
+from partita.io._numpy import Header, read_header, settled
 from partita.io._source import format_of, opened, path_text
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class NpyBlocks:
 
     def __reduce__(self) -> Any:
         """Sent to another process, it opens the file there: the labels do not travel."""
-        return _again, (os.path.abspath(self.path), self.orient)
+        return _again, (os.path.abspath(self.path), self.orient, self.shape)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,7 +66,9 @@ def open_npy(path: Path, *, orient: str = "draws") -> NpyBlocks:
     Parameters
     ----------
     path : str or path-like
-        Labels (draws, items) or (chains, draws, items). The file must not shrink while in use.
+        Labels (draws, items) or (chains, draws, items). One that a
+        :class:`~partita.DrawsWriter` is at gives the draws so far. The file must not shrink while
+        in use.
     orient : {"draws", "items"}
         What a row of a two-dimensional array is.
 
@@ -85,8 +87,8 @@ def open_npy(path: Path, *, orient: str = "draws") -> NpyBlocks:
     with opened(text) as file:
         if format_of(file, text) != "npy":
             raise FileError(f"{text!r} is not an .npy file.")
-        header = read_header(file, repr(text))
-        array = _mapped(text, header, os.fstat(file.fileno()).st_size)
+        size = os.fstat(file.fileno()).st_size
+        array = _mapped(text, settled(read_header(file, repr(text)), size), size)
     if array.ndim == 3 and orient == "items":
         raise InvalidValueError(
             f"`orient` must be 'draws' for labels (chains, draws, items), as {text!r} holds."
@@ -96,8 +98,12 @@ def open_npy(path: Path, *, orient: str = "draws") -> NpyBlocks:
     return NpyBlocks(text, table.T if orient == "items" else table, chains, orient)
 
 
-def _again(path: str, orient: str) -> NpyBlocks:
-    return open_npy(path, orient=orient)
+def _again(path: str, orient: str, shape: tuple[int, int]) -> NpyBlocks:
+    """Open the file once more; of one that has grown since, only the draws that were there."""
+    found = open_npy(path, orient=orient)
+    if found.shape == shape:
+        return found
+    return replace(found, mapped=found.mapped[: shape[0], : shape[1]])
 
 
 def _mapped(path: str, header: Header, size: int) -> NDArray[Any]:
@@ -111,7 +117,9 @@ def _mapped(path: str, header: Header, size: int) -> NDArray[Any]:
             f"shape {header.shape}."
         )
     claimed = math.prod(header.shape) * header.dtype.itemsize
-    if claimed != size - header.offset:
+    if claimed != size - header.offset and not (
+        header.in_progress and claimed < size - header.offset
+    ):
         raise FileError(
             f"{what} is truncated or corrupt: its header says {header}, {claimed} bytes, and "
             f"{max(size - header.offset, 0)} bytes follow."

@@ -14,7 +14,7 @@ import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any, BinaryIO
 
 import numpy as np
@@ -29,6 +29,7 @@ _MAX_HEADER = 1 << 16
 _CHUNK = 1 << 20
 _SIMPLE_DTYPE = re.compile(r"[<>|=]?[a-zA-Z?][0-9]{0,9}")
 _READABLE_KINDS = "biufUS"
+IN_PROGRESS = "# in progress"  # ends the header of a file that a DrawsWriter is at
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Header:
     shape: tuple[int, ...]
     fortran: bool
     offset: int
+    in_progress: bool = False
 
     def __str__(self) -> str:
         """Shape and kind, as in a list of what an archive holds."""
@@ -78,7 +80,20 @@ def _parsed(text: str, offset: int, what: str) -> Header:
     )
     if not dims_are_counts or len(shape) > 32 or type(fortran) is not bool:
         raise FileError(f"{what} has a .npy header with an impossible shape.")
-    return Header(_dtype(descr), str(descr)[:40], shape, fortran, offset)
+    growing = text.rstrip().endswith(IN_PROGRESS)
+    return Header(_dtype(descr), str(descr)[:40], shape, fortran, offset, growing)
+
+
+def settled(header: Header, size: int) -> Header:
+    """The header of a file of ``size`` bytes that grows by rows, with the rows that are whole.
+
+    One that does not grow is left as it is: there, bytes that are missing or left over are errors.
+    """
+    if not header.in_progress or header.dtype is None or len(header.shape) != 2 or header.fortran:
+        return header
+    n_rows, n_columns = header.shape
+    whole = max(0, size - header.offset) // max(1, n_columns * header.dtype.itemsize)
+    return replace(header, shape=(min(n_rows, whole), n_columns))
 
 
 def _dtype(descr: object) -> np.dtype[Any] | None:
@@ -93,7 +108,7 @@ def _dtype(descr: object) -> np.dtype[Any] | None:
 
 def read_array(stream: IO[bytes], size: int, what: str) -> NDArray[Any]:
     """Read one array of numbers or text from ``stream``, which holds ``size`` bytes in all."""
-    header = read_header(stream, what)
+    header = settled(read_header(stream, what), size)
     dtype = header.dtype
     if dtype is None:
         raise FileError(
@@ -101,7 +116,7 @@ def read_array(stream: IO[bytes], size: int, what: str) -> NDArray[Any]:
             "such as `array.astype(int)`."
         )
     claimed, held = math.prod(header.shape) * dtype.itemsize, size - header.offset
-    if claimed != held:
+    if claimed != held and not (header.in_progress and claimed < held):
         raise FileError(
             f"{what} is truncated or corrupt: its header says {header}, {claimed} bytes, and "
             f"{max(held, 0)} bytes follow."

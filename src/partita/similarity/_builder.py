@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,12 +10,25 @@ from partita import validate
 from partita.distributed import blocks
 from partita.draws import Draws
 from partita.errors import InvalidValueError
-from partita.similarity._similarity import Similarity, posterior_similarity
+from partita.similarity._similarity import Similarity
 
 if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray
 
 _HELD = 64  # draws that are added up together
+
+
+class _Sum(NamedTuple):
+    """All that is known: one value, replaced in one step, so that no interrupt comes between.
+
+    ``matrix`` is the sum over draws, weighted, of who is with whom, but for those in ``held``.
+    """
+
+    n_items: int | None = None
+    n_draws: int = 0
+    matrix: FloatArray | None = None
+    total: float = 0.0
+    held: tuple[tuple[IntArray, float], ...] = ()
 
 
 class SimilarityBuilder:
@@ -41,52 +54,60 @@ class SimilarityBuilder:
 
     def __init__(self, *, n_jobs: int | None = -1) -> None:
         self._n_jobs = validate.n_jobs(n_jobs)
-        self._sum: FloatArray | None = None
-        self._total = 0.0
-        self._labels: list[IntArray] = []
-        self._weights: list[float] = []
-        self.n_items: int | None = None
-        self.n_draws = 0
+        self._now = _Sum()
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws so far."""
+        return self._now.n_draws
+
+    @property
+    def n_items(self) -> int | None:
+        """The number of items; None before the first draw."""
+        return self._now.n_items
 
     def update(self, labels: Any, *, weight: float = 1.0) -> None:
-        """Add one draw, of as many items as the draws before."""
-        row = validate.labels("labels", labels, n_items=self.n_items)
+        """Add one draw, of as many items as the draws before.
+
+        If it is interrupted, by Ctrl-C say, the draw is not counted and those before it are.
+        """
+        now = self._now
+        row = validate.labels("labels", labels, n_items=now.n_items)
         weight = validate.real("weight", weight, low=0)
-        if self.n_items is None:
+        if now.n_items is None:
             validate.fits_in_memory(
                 f"The dense similarity of {row.size:,} items, twice",
                 16 * row.size**2,
                 "write the draws with DrawsWriter and keep their similarity implicit.",
             )
-            self.n_items = row.size
-        self._labels.append(np.array(row))
-        self._weights.append(weight)
-        self.n_draws += 1
-        if len(self._labels) >= _HELD:
-            self._add()
+        new = now._replace(
+            n_items=row.size, n_draws=now.n_draws + 1, held=(*now.held, (np.array(row), weight))
+        )
+        self._now = new if len(new.held) < _HELD else self._added(new)
 
-    def _add(self) -> None:
-        """Add the draws that are held to the sum."""
-        weights = np.array(self._weights)
-        if weights.size and weights.sum() > 0:
-            same = bool((weights == weights[0]).all())
-            held = Draws(np.stack(self._labels), weights=None if same else weights)
-            part = posterior_similarity(held, n_jobs=self._n_jobs).to_dense()
-            share = float(weights.sum())
-            if self._sum is None:
-                self._sum = np.zeros_like(part)
-            for rows in blocks(part.shape[0], 256):  # no third matrix
-                self._sum[rows] += part[rows] * share
-            self._total += share
-        self._labels, self._weights = [], []
+    def _added(self, now: _Sum) -> _Sum:
+        """The draws that are held added to the sum; the sum before is left as it is."""
+        weights = np.array([weight for _, weight in now.held])
+        share = float(weights.sum()) if weights.size else 0.0
+        if share <= 0:
+            return now._replace(held=())
+        same = bool((weights == weights[0]).all())
+        rows = np.stack([row for row, _ in now.held])
+        held = Draws(rows, weights=None if same else weights)
+        matrix = Similarity.from_draws(held).to_dense(n_jobs=self._n_jobs)
+        for part in blocks(matrix.shape[0], 256):  # no third matrix
+            matrix[part] *= share
+            if now.matrix is not None:
+                matrix[part] += now.matrix[part]
+        return now._replace(matrix=matrix, total=now.total + share, held=())
 
     def similarity(self) -> Similarity:
         """Return the similarity of the draws so far; more may follow."""
-        self._add()
-        if self._sum is None:
+        self._now = self._added(self._now)
+        if self._now.matrix is None:
             raise InvalidValueError(
                 "`builder` must be given at least one draw of positive weight; got none."
             )
-        matrix = self._sum / self._total
+        matrix = self._now.matrix / self._now.total
         np.fill_diagonal(matrix, 1.0)
         return Similarity._of_dense(matrix, None, None)
