@@ -80,7 +80,7 @@ def test_a_search_works_unregistered(draws):
     best = pt.estimate(draws, loss="binder", search=Halves(), rng=0)
     assert best.search == Halves()
     assert best.n_clusters == 2
-    assert best.info == {"cut": "in two"}
+    assert best.info["cut"] == "in two"
     pooled = pt.estimate(draws, loss="binder", search=[Halves(), "average"], rng=0)
     assert pooled.search_name == "average"
     assert pooled.expected_loss < best.expected_loss

@@ -215,12 +215,61 @@ def test_a_matrix_that_does_not_fit_names_what_does(labels, monkeypatch):
         pt.factorize(similarity, model="kl", rank=3)
 
 
-def test_the_shell_reads_a_store_and_says_so(labels, tmp_path, capsys):
+def test_the_shell_reads_a_store_and_says_so(labels, tmp_path, capsys, monkeypatch):
     from partita.cli import main
 
     np.save(tmp_path / "a.npy", labels.astype(np.uint8))
-    assert main(["estimate", str(tmp_path / "a.npy"), "--stored", "--seed", "0"]) == 0
-    assert "in blocks of 200 items; similarity never formed" in capsys.readouterr().out
+    words = ["estimate", str(tmp_path / "a.npy"), "--stored", "--seed", "0"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "draws read whole from a store" in said
+    assert "12,000 labels being no more than 50,000,000" in said
+    monkeypatch.setattr(_blocks, "_LARGE", 0)
+    monkeypatch.setattr(evidence_module, "LARGE", 100)
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "in blocks of 200 items; similarity never formed (200 items, more than 100)" in said
+    assert main([*words[:2], *words[3:]]) == 0
+    assert "draws in memory, in blocks of 200 items" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("search", ["nmf-kl", "average", "medvedovic", "greedy"])
+def test_few_items_have_their_matrix_however_many_the_draws_and_wherever(
+    labels, monkeypatch, search
+):
+    """Landmarks are for many items; many draws, or a store, are no reason for them."""
+    how = NMF("kl", ranks=(4, 5), n_init=2) if search == "nmf-kl" else search
+    plain = pt.estimate(pt.Draws(labels), search=how, rng=4)
+    assert plain.info["evidence"].startswith("draws in memory; similarity a matrix")
+    few = pt.estimate(pt.Draws(Held(labels)), search=how, rng=4)
+    assert few.info["evidence"].startswith("draws read whole from a store (Held), 12,000 labels")
+    monkeypatch.setattr(_blocks, "_LARGE", 1000)
+    many = pt.estimate(pt.Draws(labels), search=how, rng=4)
+    kept = pt.estimate(pt.Draws(Held(labels)), search=how, rng=4)
+    assert kept.info["evidence"].startswith("draws in a store (Held), in blocks of 200 items; simi")
+    for one in (few, many, kept):
+        assert "landmarks" not in one.info
+        np.testing.assert_array_equal(one.labels, plain.labels)
+        assert one.expected_loss == pytest.approx(plain.expected_loss, rel=1e-12)
+        assert one.info.get("objective") == plain.info.get("objective")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_matrix_of_draws_that_memory_does_not_hold_is_counted_run_by_run(
+    labels, monkeypatch, weighted
+):
+    from partita.similarity import _implicit
+
+    weights = np.linspace(0, 2, 60) if weighted else None
+    expected = pt.posterior_similarity(pt.Draws(labels, weights=weights)).to_dense()
+    monkeypatch.setattr(_implicit, "_READ", 1500)
+    monkeypatch.setattr("partita.validate.free_memory", lambda: 40_000)
+    implicit = pt.Similarity.from_draws(pt.Draws(Held(labels), weights=weights))
+    found = implicit._backing.dense(np.float64, 1)
+    if weighted:
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+    else:
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_a_store_that_breaks_off_is_an_error_and_no_answer(labels, small):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from partita import validate
-from partita.draws import Draws, as_draws, streams
+from partita.draws import Draws, as_draws, is_few, streams
 from partita.errors import InvalidValueError
 from partita.similarity import Similarity, posterior_similarity
 
@@ -34,6 +36,8 @@ class Evidence:
     ----------
     is_similarity : bool
         Whether a similarity is what was given, which decides the default loss.
+    source : str or None
+        The store that the draws came from, wherever they are now; None for memory.
     """
 
     def __init__(
@@ -47,7 +51,8 @@ class Evidence:
         self.is_similarity = draws is None
         if draws is None and similarity is not None:
             draws = similarity.draws
-        self._draws = draws
+        self.source = None if draws is None else _source(draws)
+        self._draws = draws if draws is None or held else in_memory(draws)
         self._similarity = similarity
         self.n_jobs = n_jobs
         self._held = held
@@ -94,17 +99,37 @@ class Evidence:
 
     @property
     def streams(self) -> bool:
-        """Whether the draws are gone over in blocks of items: in a store, or too many to hold."""
-        if self._draws is None or self._held or self.has_dense:
+        """Whether the draws are gone over in blocks of items: too many labels to be held at once.
+
+        Where they are, in memory, in a file or on a cluster, makes no difference.
+        """
+        if self._draws is None or self._held or (self.is_similarity and self.has_dense):
             return False
         return streams(self._draws)
 
     @property
     def is_large(self) -> bool:
-        """Whether π̂ is to be worked on through the draws or landmarks, not as a matrix."""
-        if self._draws is None or self.has_dense:
+        """Whether π̂ is to be worked on through the draws or landmarks, not as a matrix.
+
+        It is for the number of items and the memory to say, however many draws there are.
+        """
+        if self._draws is None or self.has_dense or self._held:
             return False
-        return self.streams or (self.n_items > LARGE and not self._held)
+        return not self.has_few_items or not self._has_room
+
+    @property
+    def has_few_items(self) -> bool:
+        """Whether there are no more items than a matrix is made for without being asked."""
+        return self.n_items <= LARGE
+
+    @property
+    def _has_room(self) -> bool:
+        return 8 * self.n_items**2 < validate.free_memory() // 2
+
+    @property
+    def can_be_held(self) -> bool:
+        """Whether a copy of the labels of all items and draws takes but a part of the memory."""
+        return self.draws.labels.nbytes <= validate.free_memory() // 4
 
     @cached_property
     def distinct(self) -> Draws:
@@ -116,8 +141,8 @@ class Evidence:
         """The similarity; from draws, a matrix for few items where half of the memory holds it."""
         if self._similarity is None:
             n = self.draws.n_items
-            fits = n <= _DENSE_ITEMS and 8 * n * n < validate.free_memory() // 2
-            kind = "dense" if fits and not self.streams else "implicit"
+            fits = n <= _DENSE_ITEMS and self._has_room
+            kind = "dense" if fits and not (self.streams and self.is_large) else "implicit"
             self._similarity = posterior_similarity(self.draws, kind=kind, n_jobs=self.n_jobs)
         return self._similarity
 
@@ -142,3 +167,19 @@ def as_evidence(data: Any, *, n_jobs: int = 1) -> Evidence:
 def can_serve(needs: Needs, evidence: Evidence) -> bool:
     """Whether a loss of these needs can be evaluated on the evidence."""
     return evidence.has_draws or needs != "draws"
+
+
+def in_memory(draws: Draws) -> Draws:
+    """Bring draws here that are few, wherever they are; others, and those in memory, stay."""
+    labels: Any = draws.labels
+    here = isinstance(labels, np.ndarray)
+    if here or not is_few(draws) or labels.nbytes > validate.free_memory() // 4:
+        return draws
+    return draws._with(labels=np.asarray(labels))
+
+
+def _source(draws: Draws) -> str | None:
+    labels: Any = draws.labels
+    if isinstance(labels, np.ndarray):
+        return None
+    return str(getattr(labels.source, "path", type(labels.source).__name__))

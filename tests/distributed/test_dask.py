@@ -49,6 +49,13 @@ def client():
         yield client
 
 
+@pytest.fixture(autouse=True)
+def large(monkeypatch):
+    """Labels so few would be brought here; these stand for many."""
+    monkeypatch.setattr("partita.draws._blocks._LARGE", 0)
+    monkeypatch.setattr("partita.evidence.LARGE", 100)
+
+
 @pytest.fixture(scope="module")
 def array():
     """Five clusters, a fifth of the labels wrong, numbered from -3 and in no order."""

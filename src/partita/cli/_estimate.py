@@ -77,6 +77,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def text(best: Estimate, form: str) -> str:
     """Return an estimate as a table, CSV or JSON."""
+    from partita.estimation import is_plain
+
     frame = best.to_frame()
     if form == "csv":
         return str(frame.to_csv())
@@ -88,7 +90,7 @@ def text(best: Estimate, form: str) -> str:
                 "loss": best.loss_name,
                 "search": best.search_name,
                 "seed": best.seed,
-                **({"evidence": best.info["evidence"]} if "evidence" in best.info else {}),
+                "evidence": best.info.get("evidence"),
                 "sizes": best.sizes.tolist(),
                 "items": _common.records(frame),
             }
@@ -99,6 +101,7 @@ def text(best: Estimate, form: str) -> str:
         f"expected {best.loss_name} {best.expected_loss:.6f}, found by {best.search_name}, "
         f"seed {best.seed}\n"
     )
-    if "evidence" in best.info:
-        head += f"{best.info['evidence']}\n"
+    said = best.info.get("evidence")
+    if said and not is_plain(said):
+        head += f"{said}\n"
     return f"{head}\n{frame.to_string()}"

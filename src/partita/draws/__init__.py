@@ -5,9 +5,11 @@ Labels are in memory, or in a store that is read in blocks (``_stored``). Import
 """
 
 from partita.draws._blocks import (
+    MOST_HELD,
     cluster_sums,
     counts_in,
     gathered,
+    is_few,
     joint_counts,
     offsets_of,
     own_sums,
@@ -23,6 +25,7 @@ from partita.draws._stored import StoredLabels, pick_items
 from partita.draws._writer import DrawsWriter
 
 __all__ = [
+    "MOST_HELD",
     "Draws",
     "DrawsWriter",
     "StoredLabels",
@@ -30,6 +33,7 @@ __all__ = [
     "cluster_sums",
     "counts_in",
     "gathered",
+    "is_few",
     "joint_counts",
     "offsets_of",
     "own_sums",

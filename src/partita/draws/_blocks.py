@@ -22,14 +22,19 @@ if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray
 
 _LOOKUPS = 20_000_000  # label look-ups in one compiled call, some tens of milliseconds
-_LARGE = 50_000_000  # labels up to which draws in memory are taken whole
+_LARGE = MOST_HELD = 50_000_000  # labels up to which draws are taken whole
 _TABLE = 1 << 28  # bytes of tables of counts made in one pass, at most
 
 
 def streams(draws: Draws) -> bool:
     """Whether draws are gone over in blocks of items: they are in a store, or large."""
     labels: Any = draws.labels
-    return not isinstance(labels, np.ndarray) or draws.n_items * draws.n_draws > _LARGE
+    return not isinstance(labels, np.ndarray) or not is_few(draws)
+
+
+def is_few(draws: Draws) -> bool:
+    """Whether the labels are so few that a search may as well have them all in memory."""
+    return draws.n_items * draws.n_draws <= _LARGE
 
 
 def offsets_of(draws: Draws) -> NDArray[np.int64]:

@@ -13,9 +13,9 @@ import numpy as np
 from partita import losses, validate
 from partita import search as searches
 from partita.diagnostics import disagreement
-from partita.distributed import item_blocks
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
+from partita.estimation._scale import way_taken
 from partita.estimation._weight import for_clusters
 from partita.evidence import Evidence, as_evidence, can_serve
 from partita.losses import VI, Loss, VILowerBound
@@ -325,7 +325,8 @@ def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: in
     """Evaluate the winner once more, from scratch, so that what is reported is what it costs."""
     labels = canonical(best.candidate.labels)
     value = losses.expected(loss, labels[None, :], evidence, n_jobs=n_jobs)[0]
-    hidden = {"restart_labels", "restart_objectives", "history"}
+    about = best.candidate.info
+    hidden = {"restart_labels", "restart_objectives", "history", "matrix"}
     return Estimate(
         labels=labels,
         expected_loss=float(value),
@@ -335,20 +336,7 @@ def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: in
         path=best.path,
         seed=seed,
         item_names=evidence.item_names,
-        info=_scale(evidence) | {k: v for k, v in best.candidate.info.items() if k not in hidden},
+        info={"evidence": way_taken(evidence, about.get("matrix"))}
+        | {k: v for k, v in about.items() if k not in hidden},
         history=best.history,
     )
-
-
-def _scale(evidence: Evidence) -> dict[str, Any]:
-    """How large evidence was gone over, in words; nothing where it was simply held."""
-    if not evidence.is_large:
-        return {}
-    if not evidence.streams:
-        return {"evidence": "draws in memory, similarity never formed"}
-    labels: Any = evidence.draws.labels
-    where = "memory"
-    if not isinstance(labels, np.ndarray):
-        where = f"a store ({getattr(labels.source, 'path', type(labels.source).__name__)})"
-    size = item_blocks(labels.shape)[0].stop
-    return {"evidence": f"draws in {where}, in blocks of {size:,} items; similarity never formed"}

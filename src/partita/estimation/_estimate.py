@@ -78,7 +78,8 @@ class Estimate:
         Given as ``rng``, it gives this estimate again.
     item_names : tuple of str, optional
     info : mapping
-        What the search had to say about the winner.
+        What the search had to say about the winner; ``info["evidence"]`` is how the draws were gone
+        over, whether the similarity was a matrix, and why.
     history : ndarray, shape (n_kept, 3), optional
         How the search went: seconds since it began, the loss of what it came upon then, and the
         share of the draws which that loss was taken on.

@@ -241,8 +241,10 @@ class RatioLoss:
     def _along_draws(
         self, tree: Tree, e: Any, table: NDArray[np.float64], draws: Draws, n_jobs: int
     ) -> NDArray[np.float64]:
+        held = np.asarray(draws.labels)
+
         def work(part: slice) -> NDArray[np.float64]:
-            labels = draws.labels[part]
+            labels = held[part]
             t = kernels.contingency.marginal(labels, table)[:, None]
             nodes = kernels.tree.joint(
                 labels, tree.order, tree.first, tree.size, tree.children, tree.tops, table

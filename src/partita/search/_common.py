@@ -28,7 +28,8 @@ class Candidate:
     info : mapping
         What is worth telling. A candidate with a ``"rank"`` becomes a step of the estimate's
         path; ``"objective"``, ``"restart_labels"`` and ``"restart_objectives"`` go with it. A
-        ``"history"`` of (seconds, loss, share of the draws) becomes part of the estimate's.
+        ``"history"`` of (seconds, loss, share of the draws) becomes part of the estimate's;
+        ``"matrix"``, where it had a similarity matrix made, part of what is said of the evidence.
     """
 
     labels: IntArray

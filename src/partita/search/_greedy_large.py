@@ -46,7 +46,9 @@ def search_large(
         plan = Plan(small, scored, some.evidence, rng, n_jobs, Clock(half))
         found = _least(plan, clock)
         labels = _finished(lambda: extend(found.labels, some, scored, n_jobs=n_jobs), clock)
-        about = {"start": found.info.get("start"), "landmarks": some.landmarks.size}
+        about = {"start": found.info.get("start")}
+        if some.landmarks.size < evidence.n_items:
+            about["landmarks"] = some.landmarks.size
         yield from _moved_on(labels, evidence, loss, limit, clock, about)
 
 

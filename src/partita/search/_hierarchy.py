@@ -17,8 +17,16 @@ METHODS = ("average", "complete", "single", "weighted")
 
 
 def on_landmarks(evidence: Evidence) -> bool:
-    """Whether a dendrogram of all the items is out of the question."""
-    return evidence.streams or (not evidence.has_dense and evidence.n_items > _MOST_ITEMS)
+    """Whether a dendrogram of all the items is out of the question.
+
+    There are too many of them for it; or, of draws that must be gone over in blocks, for a matrix;
+    or the labels, which cuts are scored on, are more than can be held.
+    """
+    if evidence.has_dense:
+        return False
+    if evidence.streams and (evidence.is_large or not evidence.can_be_held):
+        return True
+    return evidence.n_items > _MOST_ITEMS
 
 
 def dendrogram(evidence: Evidence, method: Any) -> Tree:

@@ -38,9 +38,11 @@ class Sample:
     evidence: Evidence
 
 
-def sample(evidence: Evidence, seed: int, size: int = N_LANDMARKS) -> Sample:
-    """Take a sample of the items of large evidence."""
+def sample(evidence: Evidence, seed: int) -> Sample:
+    """Take a sample of the items of large evidence; all, where draws are many but items few."""
     draws = evidence.distinct
+    every = evidence.has_few_items and evidence.can_be_held
+    size = max(N_LANDMARKS, evidence.n_items) if every else N_LANDMARKS
     some = landmarks(draws, size, seed, n_jobs=evidence.n_jobs)
     return Sample(draws, some, Evidence(draws=some.draws, n_jobs=evidence.n_jobs, held=True))
 

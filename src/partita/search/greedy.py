@@ -36,7 +36,7 @@ class Greedy:
 
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
     (K_draw clusters in a draw, K in the estimate); for losses on the similarity 8·n² and 8·n·K.
-    Draws in a store, or of more than 5e7 labels, are searched on landmarks: what is found there is
+    More than 5e7 labels are searched on landmarks, beyond 5,000 items: what is found there is
     extended to all items, which are then moved on together, in rounds that never raise the loss.
 
     Parameters

@@ -26,8 +26,9 @@ class Linkage:
 
     The cuts are scored in one pass over the tree where the loss allows, as all of partita's do,
     rather than each from scratch. The paper's MinBinder, MaxPEAR and MinVI use average linkage.
-    Beyond 20,000 items, or from a store, the dendrogram is that of 3,000 landmarks, and the ten
-    best of its cuts are extended to all items, each to the cluster it is most similar to.
+    Beyond 20,000 items, or 5,000 with more than 5e7 labels, the dendrogram is that of 3,000
+    landmarks, and the ten best of its cuts are extended to all items, each to the cluster it is
+    most similar to.
 
     Parameters
     ----------

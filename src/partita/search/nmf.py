@@ -111,9 +111,10 @@ class NMF:
                 dtype=self.dtype,
             )
             offered: list[Candidate] = []
+            matrix = self._matrix(evidence)
             for fit in found:
                 bar.advance(self.n_init, f"rank {fit.rank}")
-                read = list(self.read(fit))
+                read = [replace(one, info={**one.info, **matrix}) for one in self.read(fit)]
                 yield from read
                 offered += read
         if self.polish:
@@ -122,7 +123,17 @@ class NMF:
             )
             best = offered[int(np.argmin(values))]
             labels = polish(best.labels, evidence, loss, rng=rng)
-            yield Candidate(labels, info={"polished": True, "from_rank": best.info["rank"]})
+            polished = {"polished": True, "from_rank": best.info["rank"], **matrix}
+            yield Candidate(labels, info=polished)
+
+    def _matrix(self, evidence: Evidence) -> dict[str, str]:
+        """Where a matrix is made that the evidence does not know of."""
+        device = self.device
+        if device is None and evidence.is_on_device:
+            device = evidence.similarity.device
+        if device is not None and device != "cpu":
+            return {"matrix": device}
+        return {"matrix": "memory"} if evidence.is_large else {}
 
     def _streamed(
         self, evidence: Evidence, loss: Loss, ranks: list[int], rng: np.random.Generator,

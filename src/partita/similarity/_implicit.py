@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels
+from partita import kernels, validate
 from partita.distributed import blocks, map_blocks
 from partita.draws import cluster_sums, own_sums, pick_items, spread, streams
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray
 
 _WORK = 10_000_000  # label look-ups in some ten milliseconds
+_READ = 1 << 28  # labels that are read from a store at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +79,28 @@ class Implicit:
 
     def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
         """The whole matrix: exact counts over the number of draws, or weighted sums."""
-        plan = kernels.similarity.plan(np.asarray(self.draws.labels), self._weights, dtype)
-        for _ in map_blocks(plan.fill, plan.strips, n_jobs=n_jobs, label="similarity"):
-            pass
-        return np.asarray(plan.out)
+        labels: Any = self.draws.labels
+        if not isinstance(labels, np.ndarray) and labels.nbytes > validate.free_memory() // 4:
+            return self._run_by_run(dtype, n_jobs)
+        return _counted(np.asarray(labels), self._weights, dtype, n_jobs)
+
+    def _run_by_run(self, dtype: Any, n_jobs: int) -> FloatArray:
+        """The same of draws in a store, as many of them at a time as are quickly read."""
+        labels: Any = self.draws.labels
+        n, m = self.n_items, self.draws.n_draws
+        out = np.zeros((n, n))
+        for part in blocks(m, max(1, _READ // n)):
+            weights = None if self._weights is None else self._weights[part]
+            size = part.stop - part.start if weights is None else float(weights.sum())
+            if not size:
+                continue
+            found = _counted(labels[part], weights, np.float64, n_jobs)
+            for rows in blocks(n, 256):  # no third matrix
+                share = found[rows] * size
+                out[rows] += np.rint(share) if weights is None else share
+        out /= m if self._weights is None else self._weights.sum()
+        np.fill_diagonal(out, 1.0)
+        return out.astype(dtype, copy=False)
 
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i, from one contingency table a draw: O(nM)."""
@@ -123,3 +142,12 @@ class Implicit:
             joint = kernels.contingency.joint(labels, sizes, labels[part], sizes[part], square)
             total += float(w[part] @ joint @ w)
         return total
+
+
+def _counted(
+    labels: IntArray, weights: NDArray[np.float64] | None, dtype: Any, n_jobs: int
+) -> FloatArray:
+    plan = kernels.similarity.plan(labels, weights, dtype)
+    for _ in map_blocks(plan.fill, plan.strips, n_jobs=n_jobs, label="similarity"):
+        pass
+    return np.asarray(plan.out)
