@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from partita.errors import InvalidValueError
 from partita.studies.configurations import NAMES, Reading, configuration
 
 
@@ -36,3 +37,25 @@ def test_readings_change_what_they_say():
     assert np.allclose(swapped[0], 2 * np.eye(2))
     assert np.allclose(configuration("FTT", Reading(scale=0.5)).covariances, np.eye(2))
     assert np.allclose(configuration("TTF", Reading(overlap=9.0)).means[0], 3)
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        Reading(),
+        Reading(scale=0.65),
+        Reading(precision=True, order=(3, 0, 2, 1)),
+        Reading(correlation=-1.0, overlap=2.0),
+    ],
+)
+def test_a_reading_is_told_and_read_back(reading):
+    assert Reading.parse(str(reading)) == reading
+
+
+@pytest.mark.parametrize(
+    "text", ["", "scale", "scale=0", "scale=nan", "order=0012", "precision=no", "colour=red",
+             "correlation=2", "scale=0.5,precision"],
+)  # fmt: skip
+def test_what_is_no_reading_is_refused(text):
+    with pytest.raises(InvalidValueError, match="`reading` must be 'printed' or some of"):
+        Reading.parse(text)

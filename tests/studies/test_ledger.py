@@ -1,6 +1,7 @@
 import pytest
 
-from partita.errors import FileError
+from partita.errors import FileError, PartitaWarning
+from partita.studies._common import versions
 from partita.studies.ledger import Ledger
 
 ROW = {"a": 0.123456789, "b": 2.0}
@@ -17,7 +18,8 @@ def test_a_row_cut_short_is_dropped_and_the_rest_kept(tmp_path):
     ledger.add(("x", 0), ROW)
     path.write_bytes(path.read_bytes()[:-3])
     assert begin(path).rows == {("x", 1): (0.123457, 2.0)}
-    assert path.read_text() == "# asked\npiece,replicate,a,b\nx,1,0.123457,2\n"
+    wanted = f"# asked\n# made with {versions()}\npiece,replicate,a,b\nx,1,0.123457,2\n"
+    assert path.read_text() == wanted
 
 
 def test_order_of_arrival_leaves_no_trace(tmp_path):
@@ -39,3 +41,18 @@ def test_refusals(tmp_path):
     path.write_text(path.read_text() + "x,1,2\n")
     with pytest.raises(FileError, match="damaged at x 1"):
         begin(path)
+
+
+@pytest.mark.parametrize("there", ["# made with partita 0.0.1\n", ""])
+def test_going_on_with_other_versions_is_said_and_recorded(tmp_path, there):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"# asked\n{there}piece,replicate,a,b\nx,0,1,2\n")
+    told = "partita 0.0.1" if there else "versions that were not recorded"
+    with pytest.warns(PartitaWarning, match=f"was made with {told}, and goes on with partita"):
+        begin(path)
+    assert path.read_text().splitlines()[1:3] == [
+        f"# made with {told}", f"# made with {versions()}"
+    ]  # fmt: skip
+    begin(path)  # said once
+    assert begin(path).rows == {("x", 0): (1.0, 2.0)}
+    assert Ledger.peek(path).made == [told, versions()]

@@ -51,7 +51,7 @@ def test_the_page_and_tables_are_written(findings, tmp_path):
     assert "## a-TTT" in page
     assert "## h-FFF" in page
     assert "partita reproduce simulation --replicates 2" in page
-    for name in ("cells.csv", "clusters.csv", "clusters.png"):
+    for name in ("cells.csv", "clusters.csv", "clusters.png", "data.png"):
         assert (tmp_path / name).stat().st_size > 100
     # At TTT nothing is hard: every method is near the ceiling.
     cells = found.tables["cells"]["mean"]
@@ -94,11 +94,11 @@ def test_killed_and_resumed_is_the_same(tmp_path):
     command = [sys.executable, "-c", SCRIPT.format(folder=str(cut))]
     running = subprocess.Popen(command, start_new_session=True)
     path = cut / "replicates.csv"
-    while running.poll() is None and not (path.exists() and path.read_text().count("\n") > 3):
+    while running.poll() is None and not (path.exists() and path.read_text().count("\n") > 4):
         time.sleep(0.02)
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
-    kept = path.read_text().count("\n") - 2
+    kept = path.read_text().count("\n") - 3
     assert 0 < kept < 6, "the run was over before it could be killed"
     subprocess.run(command, check=True)
     assert path.read_bytes() == (whole / "replicates.csv").read_bytes()
@@ -107,9 +107,9 @@ def test_killed_and_resumed_is_the_same(tmp_path):
 def test_seconds_are_beside_the_scores_and_not_in_them(findings):
     found, folder = findings
     seconds = (folder / "seconds.csv").read_text().splitlines()
-    assert seconds[1] == "piece,replicate,cpu,wall"
-    assert len(seconds) == 2 + 4
-    assert all(float(value) > 0 for line in seconds[2:] for value in line.split(",")[2:])
+    assert seconds[2] == "piece,replicate,cpu,wall"
+    assert len(seconds) == 3 + 4
+    assert all(float(value) > 0 for line in seconds[3:] for value in line.split(",")[2:])
     assert "of processor time for 4 replicates" in found.text
 
 

@@ -17,6 +17,7 @@ from partita.studies.readings import Readings
 from partita.studies.scaling import Scaling
 from partita.studies.simulation import Simulation
 from partita.studies.soft import Soft
+from partita.studies.solvers import Solvers
 
 __all__ = [
     "NAMES",
@@ -28,6 +29,7 @@ __all__ = [
     "Scaling",
     "Simulation",
     "Soft",
+    "Solvers",
     "paper_table",
 ]
 
@@ -39,7 +41,8 @@ NAMES: Mapping[
     | type[Crabs]
     | type[Scaling]
     | type[Readings]
-    | type[Mixing],
+    | type[Mixing]
+    | type[Solvers],
 ] = {
     "simulation": Simulation,
     "soft": Soft,
@@ -48,4 +51,5 @@ NAMES: Mapping[
     "scaling": Scaling,
     "readings": Readings,
     "mixing": Mixing,
+    "solvers": Solvers,
 }

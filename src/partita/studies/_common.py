@@ -72,9 +72,14 @@ def _save(figure: Any, path: Path) -> None:
 
 def made_by(command: str) -> str:
     """Return the line that says what made a page."""
+    return f"Made by `{command}` with {versions()}."
+
+
+def versions() -> str:
+    """Return the versions that a number may depend on."""
     names = ("partita", "numpy", "scipy", "numba")
-    versions = ", ".join(f"{name} {_version(name)}" for name in names)
-    return f"Made by `{command}` with {versions}, Python {platform.python_version()}."
+    told = ", ".join(f"{name} {_version(name)}" for name in names)
+    return f"{told}, Python {platform.python_version()}"
 
 
 def _version(name: str) -> str:

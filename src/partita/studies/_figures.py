@@ -54,6 +54,23 @@ def scatters(data: FloatArray, partitions: Mapping[str, IntArray]) -> Any:
     return figure
 
 
+def realisations(panels: Mapping[str, tuple[FloatArray, IntArray]]) -> Any:
+    """Draw one data set a panel, its components told apart by mark and colour."""
+    n_columns = min(4, len(panels))
+    n_rows = -(-len(panels) // n_columns)
+    size = (3.1 * n_columns, 3.2 * n_rows)
+    figure, axes = _figure(n_rows, n_columns, size, sharex=True, sharey=True)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    for ax, (title, (data, labels)) in zip(axes.flat, panels.items(), strict=False):
+        for cluster, colour in enumerate(palette(int(labels.max()) + 1)):
+            mark = MARKERS[cluster % len(MARKERS)]
+            ax.scatter(*data[labels == cluster].T, marker=mark, s=9, lw=0.6, color=colour)
+        ax.set_title(title, fontsize=10)
+        ax.set_aspect("equal")
+    return figure
+
+
 def memberships(by_rank: Mapping[int, FloatArray]) -> Any:
     """Draw memberships against item, one panel a rank."""
     figure, axes = _figure(len(by_rank), 1, (9, 2.4 * len(by_rank)), sharex=True)
@@ -84,7 +101,7 @@ def losses_and_memberships(loss: Frame, by_rank: Mapping[int, FloatArray]) -> An
     return figure
 
 
-def strips(values: FloatArray, partitions: Mapping[str, IntArray]) -> Any:
+def strips(values: FloatArray, partitions: Mapping[str, IntArray], *, label: str) -> Any:
     """Draw numbers on a line, one line a partition, clusters told apart by mark and colour."""
     figure, axes = _figure(1, 1, (9, 0.42 * len(partitions) + 1))
     ax = axes[0, 0]
@@ -96,6 +113,7 @@ def strips(values: FloatArray, partitions: Mapping[str, IntArray]) -> Any:
             ax.scatter(mine, np.full(mine.size, row), marker=mark, s=18, lw=0.8, color=colour)
     titles = [f"{name} (K = {len(np.unique(partitions[name]))})" for name in names]
     ax.set_yticks(range(len(names)), titles)
+    ax.set_xlabel(label)
     ax.invert_yaxis()
     return figure
 
@@ -107,6 +125,9 @@ def growth(seconds: Frame, models: Sequence[str]) -> Any:
         for rank, line in seconds.loc[model].iterrows():
             ax.plot(line.index, line.to_numpy(), "o-", ms=3, label=f"K = {rank}")
         ax.set(title=model, xlabel="N", xscale="log", yscale="log")
+        # The sizes themselves: the usual ticks of a short logarithmic axis run into one another.
+        ax.set_xticks(seconds.columns, [f"{n}" for n in seconds.columns])
+        ax.minorticks_off()
     axes[0, 0].set_ylabel("CPU seconds")
     axes[0, 0].legend(fontsize=8)
     return figure

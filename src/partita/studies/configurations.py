@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import validate
+from partita.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray
@@ -50,12 +52,77 @@ class Reading:
     overlap: float = 1.5
     precision: bool = False
 
+    @classmethod
+    def parse(cls, text: str) -> Reading:
+        """Return the reading that ``str`` tells: what differs from what is printed, in short.
+
+        Examples
+        --------
+        >>> Reading.parse("precision+order=3021"), str(Reading(scale=0.6, correlation=-1.0))
+        (Reading(scale=1.0, correlation=1.0, order=(3, 0, 2, 1), overlap=1.5, precision=True),
+         'scale=0.6+correlation=-1')
+        """
+        words: dict[str, Any] = {}
+        for part in () if text == "printed" else text.split("+"):
+            key, _, value = part.partition("=")
+            try:
+                words[key] = _PARSERS[key](value)
+            except (KeyError, ValueError):
+                raise InvalidValueError(
+                    "`reading` must be 'printed' or some of scale=X, correlation=X, order=3021 "
+                    f"(each of 0 to 3 once), overlap=X and precision, joined by +; got {text!r}."
+                ) from None
+        return cls(**words)
+
+    def __str__(self) -> str:
+        told = []
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if value != item.default:
+                shown = "".join(map(str, value)) if item.name == "order" else f"{value:g}"
+                told.append(item.name if item.name == "precision" else f"{item.name}={shown}")
+        return "+".join(told) or "printed"
+
     def covariances(self) -> FloatArray:
         """Return the four non-spherical covariances, shape (4, 2, 2)."""
         bent = _COVARIANCES * np.where(np.eye(2, dtype=bool), 1.0, self.correlation)
         bent = np.linalg.inv(bent) if self.precision else bent
         return self.scale * bent[list(self.order)]
 
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < np.inf:
+        raise ValueError(text)
+    return value
+
+
+def _order(text: str) -> tuple[int, ...]:
+    if sorted(text) != list("0123"):
+        raise ValueError(text)
+    return tuple(map(int, text))
+
+
+def _correlation(text: str) -> float:
+    value = float(text)
+    if not -1 <= value <= 1:
+        raise ValueError(text)
+    return value
+
+
+def _flag(text: str) -> bool:
+    if text:
+        raise ValueError(text)
+    return True
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "scale": _positive,
+    "correlation": _correlation,
+    "order": _order,
+    "overlap": _positive,
+    "precision": _flag,
+}
 
 PRINTED = Reading()
 
@@ -105,6 +172,12 @@ class Configuration:
         return np.asarray(np.argmax(scores, axis=1))
 
 
+def check(names: tuple[str, ...]) -> None:
+    """Refuse a configuration that is none of the eight."""
+    for name in names:
+        validate.choice("configuration", name, NAMES)
+
+
 def configuration(name: str, reading: Reading = PRINTED) -> Configuration:
     """Return the mixture of one triplet (separateness, balancedness, sphericity).
 
@@ -120,7 +193,7 @@ def configuration(name: str, reading: Reading = PRINTED) -> Configuration:
     >>> configuration("FFT").sizes, configuration("FFT").means[0].tolist()
     ((150, 50, 100, 30), [1.5, 1.5])
     """
-    separate, balanced, spherical = tuple(validate.choice("name", name, NAMES))
+    separate, balanced, spherical = tuple(validate.choice("configuration", name, NAMES))
     at = 3.0 if separate == "T" else reading.overlap
     round_ones = np.broadcast_to(np.eye(2), (4, 2, 2))
     shapes = round_ones if spherical == "T" else reading.covariances()

@@ -69,25 +69,25 @@ def factorised(evidence: Evidence, factoring: search.NMF, *, seed: int) -> dict[
     What NMF offers does not depend on the loss, so each factorisation is made once.
     """
     found: dict[str, IntArray] = {}
-    for model, offered in _offered(evidence, factoring, seed):
+    for model, candidates in offered(evidence, factoring, seed=seed):
         for chooser, loss in CHOOSERS.items():
-            found[f"{model}/{chooser}"] = _best(offered, evidence, loss).labels
+            found[f"{model}/{chooser}"] = best(candidates, evidence, loss)[0].labels
     return found
 
 
-def _offered(
-    evidence: Evidence, factoring: search.NMF, seed: int
+def offered(
+    evidence: Evidence, factoring: search.NMF, *, seed: int, models: tuple[str, ...] = MODELS
 ) -> Iterator[tuple[str, list[Candidate]]]:
     """Yield what each model offers; "fast" on the host shares what models have in common."""
     if factoring.solver != "fast" or factoring.device is not None:
-        for model in MODELS:
+        for model in models:
             how = replace(factoring, model=model.removeprefix("nmf-"))
             rng = np.random.default_rng(seed)
             yield model, list(how.candidates(evidence, losses.NAMES["binder"], rng=rng, n_jobs=1))
         return
     target = nmf.shared(evidence.similarity)
     ranks = [k for k in factoring.ranks if k <= evidence.n_items]
-    for model in MODELS:
+    for model in models:
         fits = nmf.factorize_ranks(
             target, model=model.removeprefix("nmf-"), ranks=ranks, n_init=factoring.n_init,
             solver=factoring.solver, seed=seed, n_jobs=1,
@@ -95,10 +95,12 @@ def _offered(
         yield model, [candidate for fit in fits for candidate in factoring.read(fit)]
 
 
-def _best(offered: list[Candidate], evidence: Evidence, loss: str) -> Candidate:
-    partitions = np.stack([candidate.labels for candidate in offered])
+def best(candidates: list[Candidate], evidence: Evidence, loss: str) -> tuple[Candidate, float]:
+    """Return the candidate of least expected loss, and that loss."""
+    partitions = np.stack([candidate.labels for candidate in candidates])
     values = losses.expected(losses.NAMES[loss], partitions, evidence)
-    return offered[int(np.argmin(values))]
+    at = int(np.argmin(values))
+    return candidates[at], float(values[at])
 
 
 def scores(truth: IntArray, labels: IntArray) -> Iterator[tuple[str, float]]:

@@ -7,27 +7,30 @@ that reassigns one item at a time can stay with two clusters in one for as long 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from partita import validate
 from partita.estimation import estimate
 from partita.evidence import Evidence
-from partita.mixture import Moves, sample_mixture
 from partita.studies import configurations, methods
-from partita.studies._clock import Clock
 from partita.studies._common import Findings, Frame, markdown, paper_table
+from partita.studies.configurations import Reading
+from partita.studies.ledger import Key, Ledger
+from partita.studies.replicates import Sampling
 
 PANELS = ("TTT", "TTF", "TFT", "TFF")
 #: Moves and start. "all" is what the simulation study uses.
 CHAINS = {
-    "all moves": (Moves(), "kmeans"),
-    "Gibbs from k-means": (Moves("explicit", 0, 0), "kmeans"),
-    "Gibbs from random labels": (Moves("explicit", 0, 0), "random"),
-    "Gibbs from one cluster": (Moves("explicit", 0, 0), "one"),
+    "all moves": ("default", "kmeans"),
+    "Gibbs from k-means": ("gibbs", "kmeans"),
+    "Gibbs from random labels": ("gibbs", "random"),
+    "Gibbs from one cluster": ("gibbs", "one"),
 }
-LARGE = 0.05  # of the items, what counts as a cluster found
+COLUMNS = (
+    "found",
+    *(f"{method}:{m}" for method in methods.CONVENTIONAL for m in (*methods.MEASURES, "K")),
+)
 
 
 @dataclass(frozen=True)
@@ -38,81 +41,159 @@ class Mixing:
     ----------
     replicates : int
         Data sets of each configuration; the first ones of the simulation study.
+    names : tuple of str
+        The configurations, of a to d.
+    reading : Reading
+        How the table of settings is read; other data then.
     n_draws, n_burn : int
     seed : int
     """
 
     replicates: int = 20
+    names: tuple[str, ...] = PANELS
+    reading: Reading = configurations.PRINTED
     n_draws: int = 10_000
     n_burn: int = 5_000
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        validate.integer("replicates", self.replicates, least=2)
+        for name in self.names:
+            validate.choice("configuration", name, PANELS)
+
+    @property
+    def slug(self) -> str:
+        """The name of the folder: one for each reading."""
+        return "mixing" if self.reading == configurations.PRINTED else f"mixing-{self.reading}"
 
     def quick(self) -> Mixing:
         """Return the same study with three data sets and shorter chains."""
         return replace(self, replicates=3, n_draws=2_000, n_burn=1_000)
 
     def run(self, folder: str | Path, *, n_jobs: int = 1, resume: bool = False) -> Findings:
-        """Run every chain on every data set; minutes, so nothing is resumed."""
-        from joblib import Parallel, delayed
-
-        cases = [(p, c, i) for i in range(self.replicates) for p in PANELS for c in CHAINS]
-        jobs = Parallel(n_jobs=n_jobs, return_as="generator")
-        rows: list[dict[str, Any]] = []
-        with Clock(0, len(cases), "chains") as clock:
-            for found in jobs(delayed(_chain)(self, *case) for case in cases):
-                rows += found
-                clock.advance(found[0]["configuration"])
-        scores = _table(rows)
+        """Run the chains that ``folder`` does not hold yet, on every data set."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        asked = f"partita mixing n_draws={self.n_draws} n_burn={self.n_burn} seed={self.seed}"
+        asked += "" if self.reading == configurations.PRINTED else f" reading={self.reading}"
+        ledger = Ledger.open(folder / "replicates.csv", asked, COLUMNS, resume=resume)
+        wanted = [
+            (f"{name}/{chain}", number)
+            for number in range(self.replicates)
+            for name in self.names
+            for chain in CHAINS
+        ]
+        chains = _frame(ledger.fill(wanted, partial(_chain, self), n_jobs, "chains"))
+        scores, needed = _table(chains), shares_needed(chains)
         return Findings(
             "mixing",
-            _page(self, scores),
-            {"scores": scores},
-            command=f"partita reproduce mixing --replicates {self.replicates} --seed {self.seed}",
+            _page(self, scores, needed),
+            {"scores": scores, "needed": needed},
+            command=self._command(),
         )
 
+    def _command(self) -> str:
+        words = [f"partita reproduce mixing --replicates {self.replicates}"]
+        if self.names != PANELS:
+            words.append(f"--configurations {' '.join(self.names)}")
+        if self.reading != configurations.PRINTED:
+            words.append(f"--reading {self.reading}")
+        return " ".join([*words, f"--seed {self.seed}"])
 
-def _chain(study: Mixing, name: str, chain: str, number: int) -> list[dict[str, Any]]:
-    chosen = configurations.configuration(name)
-    seeds = np.random.SeedSequence([study.seed, configurations.NAMES.index(name), number])
-    for_data, for_draws, _ = map(int, seeds.generate_state(3))
+
+def _chain(study: Mixing, key: Key) -> dict[str, float]:
+    """Run one chain on one data set; return what the conventional methods make of it."""
+    name, chain = key[0].split("/")
     moves, start = CHAINS[chain]
-    draws = sample_mixture(
-        chosen.sample(np.random.default_rng(for_data)),
-        n_draws=study.n_draws,
-        n_burn=study.n_burn,
-        moves=moves,
-        start=start,
-        rng=for_draws,
-    )
-    evidence = Evidence(draws)
-    last = np.bincount(draws.labels[-1])
-    found = int((last >= LARGE * draws.n_items).sum())
-    return [
-        {"configuration": name, "chain": chain, "method": method, "found": found, **scores}
-        for method in methods.CONVENTIONAL
-        for scores in [dict(methods.scores(chosen.truth, estimate(evidence, method=method).labels))]
-    ]
+    how = Sampling(
+        study.n_draws, study.n_burn, moves=moves, start=start, reading=study.reading,
+        seed=study.seed,
+    )  # fmt: skip
+    case = how.replicate(name, key[1])
+    evidence = Evidence(case.draws)
+    values = {"found": float(case.clusters_found)}
+    for method in methods.CONVENTIONAL:
+        labels = estimate(evidence, method=method).labels
+        for measure, value in methods.scores(case.configuration.truth, labels):
+            values[f"{method}:{measure}"] = value
+    return values
 
 
-def _table(rows: list[dict[str, Any]]) -> Frame:
-    """Mean scores over the conventional methods, how many chains missed a cluster, the paper's."""
+def _frame(rows: dict[Key, tuple[float, ...]]) -> Frame:
+    """Return a row a chain, its scores means over the conventional methods."""
     import pandas as pd
 
-    frame = pd.DataFrame(rows)
-    frame["missed"] = frame.found < 4
-    columns = ["missed", *methods.MEASURES]
-    table = frame.groupby(["configuration", "chain"], sort=False)[columns].mean()
+    wide = pd.DataFrame(list(rows.values()), columns=list(COLUMNS))
+    frame = pd.DataFrame([key[0].split("/") for key in rows], columns=["configuration", "chain"])
+    frame["missed"] = wide.found < 4
+    for measure in methods.MEASURES:
+        frame[measure] = wide[[f"{name}:{measure}" for name in methods.CONVENTIONAL]].mean(axis=1)
+    return frame
+
+
+def _printed() -> Frame:
+    """Return the paper's scores and errors, means over the conventional methods."""
     paper = paper_table("simulation")
     paper = paper[paper.method.isin(methods.CONVENTIONAL)]
+    return paper.groupby(["configuration", "measure"])[["mean", "se"]].mean()
+
+
+def _table(chains: Frame) -> Frame:
+    """Mean scores over the conventional methods, how many chains missed a cluster, the paper's."""
+    columns = ["missed", *methods.MEASURES]
+    table = chains.groupby(["configuration", "chain"], sort=False)[columns].mean()
+    paper = _printed()["mean"].unstack()
     for measure in methods.MEASURES:
-        printed = paper[paper.measure == measure].groupby("configuration")["mean"].mean()
-        table[f"paper's {measure}"] = table.index.get_level_values(0).map(printed)
+        table[f"paper's {measure}"] = table.index.get_level_values(0).map(paper[measure])
     return table
 
 
-def _page(study: Mixing, table: Frame) -> str:
+def shares_needed(chains: Frame) -> Frame:
+    """Return what share of chains must have missed clusters to give the paper's AR.
+
+    All chains of a panel are parted into those that missed a cluster and those that did not. The
+    share at which the mean of the two has the paper's AR then foretells Rand and VI, which the
+    paper prints too; ``z`` is how far apart those are in its standard errors.
+
+    Parameters
+    ----------
+    chains : DataFrame
+        ``configuration``, ``missed``, ``Rand``, ``AR`` and ``VI``, a row a chain.
+    """
+    import pandas as pd
+
+    paper, rows = _printed(), []
+    for name, panel in chains.groupby("configuration", sort=False):
+        if panel.missed.nunique() < 2:
+            continue
+        means = panel.groupby("missed")[list(methods.MEASURES)].mean()
+        full, missed = means.loc[False], means.loc[True]
+        share = (full.AR - paper.loc[(name, "AR"), "mean"]) / (full.AR - missed.AR)
+        row = {"configuration": name, "AR, four found": full.AR, "AR, some missed": missed.AR}
+        row |= {"paper's AR": paper.loc[(name, "AR"), "mean"], "share": share}
+        for measure in ("Rand", "VI"):
+            told = (1 - share) * full[measure] + share * missed[measure]
+            mean, error = paper.loc[(name, measure)]
+            row |= {f"{measure} then": told, f"paper's {measure}": mean}
+            row |= {f"z {measure}": (told - mean) / error}
+        rows.append(row)
+    return pd.DataFrame(rows, columns=_NEEDED).set_index("configuration")
+
+
+_NEEDED = [
+    "configuration",
+    "AR, four found",
+    "AR, some missed",
+    "paper's AR",
+    "share",
+    *("Rand then", "paper's Rand", "z Rand"),
+    *("VI then", "paper's VI", "z VI"),
+]
+
+
+def _page(study: Mixing, table: Frame, needed: Frame) -> str:
     lines = []
-    for name in PANELS:
+    for name in study.names:
         panel = table.loc[name]
         worst, best, printed = panel.AR.min(), panel.AR.max(), panel["paper's AR"].iloc[0]
         inside = "lies between" if worst <= printed <= best else "does not lie between"
@@ -120,14 +201,21 @@ def _page(study: Mixing, table: Frame) -> str:
             f"- {name}: the paper's AR of {printed:.3f} {inside} that of the worst chain "
             f"({worst:.3f}) and of the best ({best:.3f})."
         )
+    read = "" if study.reading == configurations.PRINTED else (
+        f" The table of settings is read as `{study.reading}`."
+    )  # fmt: skip
     return "\n\n".join(
         (
             "# Chains that miss clusters\n\nFour kinds of chain on the first "
-            f"{study.replicates} data sets of a to d, {study.n_burn:,} scans burnt and "
-            f"{study.n_draws:,} kept; means over the four conventional methods. `missed` is the "
-            "share of chains whose last draw has fewer than four clusters of a twentieth of the "
-            "items or more.",
+            f"{study.replicates} data sets of each configuration, {study.n_burn:,} scans burnt and "
+            f"{study.n_draws:,} kept; means over the four conventional methods.{read} `missed` is "
+            "the share of chains whose last draw has fewer than four clusters of a twentieth of "
+            "the items or more.",
             markdown(table),
             "\n".join(lines),
+            "## How many would have to miss one\n\nOf the chains above, those that found four "
+            "clusters and those that did not, and the `share` of the latter at which the mean of "
+            "both has the paper's AR. It foretells a Rand index and a VI; `z` is how far these are "
+            "from the paper's, in its standard errors.\n\n" + markdown(needed),
         )
     )

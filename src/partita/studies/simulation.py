@@ -8,26 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from partita import devices, nmf, validate
-from partita.mixture import Moves, sample_mixture
 from partita.studies import configurations, methods, simulation_contrasts, simulation_report
 from partita.studies._clock import Clock
 from partita.studies.ledger import Ledger
+from partita.studies.replicates import Sampling
 
 if TYPE_CHECKING:
     from partita.studies._common import Findings
 
-MOVES = {"default": Moves(), "gibbs": Moves("explicit", 0, 0)}
 COLUMNS = (
     *(f"{name}:{m}" for name in (*methods.NAMES, "oracle") for m in (*methods.MEASURES, "K")),
     "draws:K",
 )
 SECONDS = ("cpu", "wall")
-STARTS = ("kmeans", "one", "singletons", "random")
-#: What may be changed one at a time on the same data.
-KEYS = ("prior", "solver", "moves", "start")
+#: What may be changed one at a time, each with a folder of its own.
+KEYS = ("prior", "solver", "moves", "start", "reading")
 
 
 @dataclass(frozen=True)
@@ -77,13 +73,17 @@ class Simulation:
 
     def __post_init__(self) -> None:
         validate.integer("replicates", self.replicates, least=2)
-        validate.choice("prior", self.prior, ("independent", "paper"))
         validate.choice("solver", self.solver, nmf.SOLVERS)
-        validate.choice("moves", self.moves, tuple(MOVES))
-        validate.choice("start", self.start, STARTS)
         devices.resolve(self.device)
-        for name in self.names:
-            validate.choice("names", name, configurations.NAMES)
+        configurations.check(self.names)
+        _ = self.sampling  # refuses what it does not know
+
+    @property
+    def sampling(self) -> Sampling:
+        """How its data and draws are made."""
+        return Sampling(
+            self.n_draws, self.n_burn, self.prior, self.moves, self.start, self.reading, self.seed
+        )
 
     @property
     def slug(self) -> str:
@@ -105,7 +105,9 @@ class Simulation:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         ledger = Ledger.open(folder / "replicates.csv", self._asked(), COLUMNS, resume=resume)
-        seconds = Ledger.open(folder / "seconds.csv", self._asked(), SECONDS, resume=True)
+        seconds = Ledger.open(
+            folder / "seconds.csv", self._asked(), SECONDS, resume=True, quiet=True
+        )
         wanted = [(name, r) for r in range(self.replicates) for name in self.names]
         todo = [key for key in wanted if key not in ledger.rows]
         try:
@@ -162,28 +164,16 @@ def replicate(
 
 
 def _scores(study: Simulation, name: str, number: int) -> dict[str, float]:
-    seeds = np.random.SeedSequence([study.seed, configurations.NAMES.index(name), number])
-    for_data, for_draws, for_methods = map(int, seeds.generate_state(3))
-    chosen = configurations.configuration(name, study.reading)
-    data = chosen.sample(np.random.default_rng(for_data))
-    draws = sample_mixture(
-        data,
-        n_draws=study.n_draws,
-        n_burn=study.n_burn,
-        prior=study.prior,
-        moves=MOVES[study.moves],
-        start=study.start,
-        rng=for_draws,
-    )
+    case = study.sampling.replicate(name, number)
     way = {"fast": methods.OUR_WAY, "mu": methods.R_WAY}[study.solver]
     factoring = replace(way, ranks=study.ranks, n_init=study.n_init)
     if devices.resolve(study.device) is not None:
         factoring = replace(factoring, device=study.device, dtype="float64")
-    found = methods.answers(draws, seed=for_methods, factoring=factoring)
-    found["oracle"] = chosen.classify(data)
+    found = methods.answers(case.draws, seed=case.seed, factoring=factoring)
+    found["oracle"] = case.configuration.classify(case.data)
     values = {
         f"{method}:{measure}": value
         for method, labels in found.items()
-        for measure, value in methods.scores(chosen.truth, labels)
+        for measure, value in methods.scores(case.configuration.truth, labels)
     }
-    return {**values, "draws:K": float(draws.n_clusters.mean())}
+    return {**values, "draws:K": float(case.draws.n_clusters.mean())}

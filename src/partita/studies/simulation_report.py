@@ -93,6 +93,7 @@ def summarise(
     far = simulation_reasons.disagreements(table, _shown(chooser), contrasts)
     words = [
         _opening(study),
+        "![data](data.png)\n\nThe first data set of each, as in the paper's figure.",
         _verdict(table, chooser),
         simulation_reasons.page(table, far, study.names),
         "## Which loss chose the rank?\n\nThe paper does not say. Root mean square of the "
@@ -112,16 +113,21 @@ def summarise(
         "\n\n".join(word for word in words if word),
         {"cells": table, "clusters": clusters, "disagreements": far}
         | {f"beside-{name}": frame for name, frame in contrasts.items()},
-        {"clusters": lambda: _clusters_figure(clusters, study.names, chooser)},
+        {
+            "clusters": lambda: _clusters_figure(clusters, study.names, chooser),
+            "data": lambda: _data_figure(study),
+        },
         command=_command(study),
     )
 
 
 def _command(study: Simulation) -> str:
+    from partita.studies.simulation import KEYS
+
     words = ["partita reproduce simulation", f"--replicates {study.replicates}"]
     if study.names != configurations.NAMES:
         words.append(f"--configurations {' '.join(study.names)}")
-    words += [f"--{key} {getattr(study, key)}" for key in ("prior", "solver", "moves", "start")]
+    words += [f"--{key} {getattr(study, key)}" for key in KEYS]
     words.append(f"--seed {study.seed}")
     words += [] if study.device is None else [f"--device {study.device}"]
     return " ".join(words)
@@ -188,6 +194,15 @@ def _verdict(table: Frame, chooser: str) -> str:
                 f"standard errors; {(z > 3).sum()} better by more, {(z < -3).sum()} worse by more."
             )
     return "\n".join(lines)
+
+
+def _data_figure(study: Simulation) -> Any:
+    """Draw the first data set of each configuration, as the paper's figure of realisations."""
+    panels = {}
+    for name in study.names:
+        chosen, data = study.sampling.data(name, 0)
+        panels[f"{PANELS[name]}-{name}"] = (data, chosen.truth)
+    return _figures.realisations(panels)
 
 
 def _clusters_figure(clusters: Frame, names: tuple[str, ...], chooser: str) -> Any:
