@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 import partita as pt
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.nmf import _hals
-from partita.nmf._compress import merge
+from partita.nmf import _compress, _hals
+from partita.nmf._compress import coarsen, merge
 from partita.nmf._readings import normalized
 from partita.nmf._starts import nndsvd
 from partita.nmf._target import as_target
@@ -204,3 +204,16 @@ def test_skipping_zeros_changes_nothing(model, monkeypatch):
     whole = pt.factorize(psm, model=model, rank=6, n_init=3, rng=0)
     assert np.allclose(skipped.restart_objectives, whole.restart_objectives, rtol=1e-6)
     assert np.array_equal(skipped.labels, whole.labels)
+
+
+@pytest.mark.parametrize(("whole", "linked"), [(300, 300), (100, 300), (100, 120)])
+def test_groups_of_items_that_are_alike_hold_one_cluster_each(whole, linked, monkeypatch):
+    monkeypatch.setattr(_compress, "WHOLE", whole)
+    monkeypatch.setattr(_compress, "LINKED", linked)
+    draws = pt.datasets.simulate_draws(300, 200, n_clusters=6, noise=0.05, rng=0)
+    truth = pt.estimate(draws).labels
+    found = coarsen(pt.posterior_similarity(draws).to_dense())
+    assert found.sizes.size == pytest.approx(linked / _compress.COARSE, rel=0.1)
+    assert np.array_equal(found.sizes, np.bincount(found.group))
+    assert np.array_equal(found.first, np.unique(found.group, return_index=True)[1])
+    assert np.array_equal(truth[found.first][found.group], truth)

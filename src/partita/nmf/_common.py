@@ -159,13 +159,13 @@ class Target:
     @cached_property
     def coarse(self) -> Merged | None:
         """Items that are alike, for a first rough fit where there are enough of them."""
-        from partita.nmf._compress import COARSE, ENOUGH, coarsen
+        from partita.nmf._compress import ENOUGH, coarsen
 
         if self.array is None or self.n_items < ENOUGH:
             return None
         if not (self.is_numpy or self.begins_on_host):
             return None
-        return coarsen(self.array, self.n_items // COARSE)
+        return coarsen(self.host.array)
 
     @cached_property
     def _shrunk(self) -> dict[Any, Target]:

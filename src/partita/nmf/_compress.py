@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.devices import to_host
-from partita.nmf._common import Factors, namespace, positive
+from partita.nmf._common import Factors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,28 +132,31 @@ def merge(array: NDArray[Any]) -> Merged | None:
 
 COARSE = 4  # items to a group, on average
 ENOUGH = 150  # items, for a rough fit of groups to pay
+WHOLE = 1_000  # items whose rows are compared whole; beyond, by sketches of SKETCH numbers
+SKETCH = 32
+LINKED = 4_000  # items that are linked; others join the group that is nearest
 
 
-def coarsen(array: Array, n_groups: int) -> Merged:
-    """Group items whose rows of V are alike (Ward), equal or not, in the order of their first."""
+def coarsen(array: NDArray[np.float64]) -> Merged:
+    """Group items whose rows of V are alike (Ward), equal or not, in the order of their first.
+
+    Of more than ``WHOLE`` items random projections are compared, and of more than ``LINKED`` a
+    sample is grouped: n² SKETCH operations, where whole rows would take n³.
+    """
     from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.cluster.vq import vq
 
-    rows = array if isinstance(array, np.ndarray) else _distances(array)
-    found = fcluster(linkage(rows, "ward"), n_groups, "maxclust")
+    n = array.shape[0]
+    random = np.random.default_rng(n)
+    rows = array if n <= WHOLE else array @ random.standard_normal((n, SKETCH))
+    linked = rows if n <= LINKED else rows[random.permutation(n)[:LINKED]]
+    found = fcluster(linkage(linked, "ward"), len(linked) // COARSE, "maxclust") - 1
+    if n > LINKED:
+        centers = np.zeros((found.max() + 1, SKETCH))
+        np.add.at(centers, found, linked)
+        found = vq(rows, centers / np.bincount(found)[:, None])[0]
     _, first, group = np.unique(found, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
     return Merged(first[order], rank[group], np.bincount(rank[group]))
-
-
-def _distances(V: Array) -> NDArray[np.float64]:
-    """Distances between the rows of V, condensed, counted where V is and in float64."""
-    from scipy.spatial.distance import squareform
-
-    xp = namespace(V)
-    double = xp.astype(V, xp.float64)
-    norms = xp.sum(double * double, axis=-1)
-    apart = norms[:, None] + norms[None, :] - 2.0 * (double @ xp.matrix_transpose(double))
-    found: NDArray[np.float64] = squareform(to_host(xp.sqrt(positive(xp, apart))), checks=False)
-    return found
