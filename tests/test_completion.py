@@ -78,7 +78,7 @@ def test_every_command_and_flag_is_declared():
         (["partita", "plot", ""], list(plots.NAMES)),
         (["partita", "plot", "--seed", "3", "tra"], ["traces"]),
         (["partita", "plot", "ball", "dr"], []),  # the second word is a file
-        (["partita", "reproduce", "galaxy", "so"], ["soft"]),
+        (["partita", "reproduce", "galaxy", "so"], ["soft", "solvers"]),
         (["partita", "reproduce", ""], list(studies.NAMES)),
         (["partita", "report", "--names", ""], []),  # a column of the data, not a study
         (["partita", "estimate", "d.csv", "--seed", ""], []),
