@@ -13,7 +13,7 @@ from partita.studies import Simulation, paper_table
 from partita.studies._clock import Clock
 from partita.studies.ledger import Ledger
 from partita.studies.simulation import COLUMNS
-from partita.studies.simulation_reasons import disagreements
+from partita.studies.simulation_reasons import disagreements, under_other_readings
 from partita.studies.simulation_report import beside_paper, chosen_clusters, scores_frame
 
 SMALL = Simulation(
@@ -168,7 +168,7 @@ def test_each_cell_that_disagrees_has_the_reason_that_its_numbers_give():
         rows["FTT", r][at["minvi:AR"]] += 0.1
     table = beside_paper(scores_frame(COLUMNS, rows))
     shown = ["minvi", "maxpear", "nmf-offset/vi"]
-    changed = table.assign(sets=50, z_changed=0.5)
+    changed = table.assign(sets=50, z_changed=0.5, z_ours=table.z, reading="")
     further = changed.assign(z_changed=-1.0)
     found = disagreements(table, shown, {"simulation-gibbs": further, "simulation-mu": changed})
     assert found.by[found.reason == "changed"].tolist() == ["simulation-mu"]
@@ -182,3 +182,10 @@ def test_each_cell_that_disagrees_has_the_reason_that_its_numbers_give():
         ("TFT", "nmf-offset/vi", "AR"): "nmf",
         ("FTF", "maxpear", "AR"): "ceiling",
     }
+    other = changed.assign(sets=20, reading="scale=0.6")
+    told = disagreements(table, shown, {"simulation-scale=0.6": other.assign(sets=50)})
+    assert told.reason["FTT", "minvi", "AR"] == "open"  # other data explain no such cell
+    row = under_other_readings(found, {"simulation-scale=0.6": other}).loc["simulation-scale=0.6"]
+    assert (row["data sets"], row["cells"], row["within 3"], row["rms z"]) == (20, 1, 1, 0.5)
+    assert row["rms z as printed"] == pytest.approx(abs(table.z["FTF", "maxpear", "AR"]))
+    assert under_other_readings(found, {"simulation-mu": changed}).empty

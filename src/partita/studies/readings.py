@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import permutations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.distributed import progress
 from partita.estimation import estimate
 from partita.evidence import Evidence
-from partita.mixture import sample_mixture
 from partita.studies import configurations, methods
 from partita.studies._common import Findings, Frame, markdown, paper_table
 from partita.studies.configurations import Reading
+from partita.studies.ledger import Key, Ledger
+from partita.studies.replicates import Sampling
 
 if TYPE_CHECKING:
     from partita.studies.configurations import Configuration
@@ -31,6 +32,9 @@ PANELS = ("FTF", "FFF")
 SEPARATE = ("TTF", "TFF")
 #: Where the printed settings do give the paper's scores: spherical, so no covariance is in doubt.
 SOUND = ("FTT", "FFT")
+COLUMNS = tuple(
+    f"{method}:{m}" for method in methods.CONVENTIONAL for m in (*methods.MEASURES, "K")
+)
 
 
 def every_reading() -> Iterator[Reading]:
@@ -78,18 +82,21 @@ class Readings:
         return replace(self, n_ceiling=20, n_tried=3, replicates=3)
 
     def run(self, folder: str | Path, *, n_jobs: int = 1, resume: bool = False) -> Findings:
-        """Rank all readings by their ceilings, then try the nearest; nothing is resumed."""
-        from joblib import Parallel, delayed
-
+        """Rank all readings by their ceilings, then try the nearest; go on with what is there."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        asked = f"partita readings n_draws={self.n_draws} n_burn={self.n_burn} seed={self.seed}"
+        ledger = Ledger.open(folder / "replicates.csv", asked, COLUMNS, resume=resume)
         ceilings = self._ceilings()
-        nearest = list(dict.fromkeys([Reading(), *ceilings.reading]))[: self.n_tried]
-        cases = list(product(nearest, (*PANELS, *SEPARATE), range(self.replicates)))
-        jobs = Parallel(n_jobs=n_jobs, return_as="generator")
-        rows: list[Any] = []
-        with progress(len(cases), "fits") as bar:
-            for found in jobs(delayed(_try)(self, *case) for case in cases):
-                rows += found
-                bar.advance()
+        nearest = list(dict.fromkeys([configurations.PRINTED, *ceilings.reading]))[: self.n_tried]
+        panels = (*PANELS, *SEPARATE)
+        wanted = [
+            (f"{reading}/{name}", number)
+            for number in range(self.replicates)
+            for reading in nearest
+            for name in panels
+        ]
+        rows = ledger.fill(wanted, partial(_try, self), n_jobs, "fits")
         tried = _against_paper(rows)
         return Findings(
             "readings",
@@ -136,41 +143,34 @@ def ceiling(chosen: Configuration, n_sets: int) -> dict[str, float]:
     return {m: float(np.mean([scores[m] for scores in found])) for m in methods.MEASURES}
 
 
-def _try(study: Readings, reading: Reading, name: str, number: int) -> list[dict[str, Any]]:
-    chosen = configurations.configuration(name, reading)
-    seeds = np.random.SeedSequence([study.seed, configurations.NAMES.index(name), number])
-    for_data, for_draws, _ = map(int, seeds.generate_state(3))
-    data = chosen.sample(np.random.default_rng(for_data))
-    draws = sample_mixture(data, n_draws=study.n_draws, n_burn=study.n_burn, rng=for_draws)
-    evidence = Evidence(draws)
-    return [
-        {"reading": tell(reading), "configuration": name, "method": method, **scores}
+def _try(study: Readings, key: Key) -> dict[str, float]:
+    """Score the conventional methods on one data set of one reading."""
+    reading, name = key[0].split("/")
+    how = Sampling(
+        study.n_draws, study.n_burn, reading=Reading.parse(reading), seed=study.seed
+    )  # fmt: skip
+    case = how.replicate(name, key[1])
+    evidence = Evidence(case.draws)
+    return {
+        f"{method}:{measure}": value
         for method in methods.CONVENTIONAL
-        for scores in [dict(methods.scores(chosen.truth, estimate(evidence, method=method).labels))]
-    ]
+        for measure, value in methods.scores(
+            case.configuration.truth, estimate(evidence, method=method).labels
+        )
+    }
 
 
-def tell(reading: Reading) -> str:
-    """Return how a reading differs from what is printed.
-
-    Examples
-    --------
-    >>> tell(Reading()), tell(Reading(scale=0.5, correlation=-1.0))
-    ('as printed', 'scale 0.5, correlation -1.0')
-    """
-    printed = asdict(Reading())
-    told = [f"{k} {v}" for k, v in asdict(reading).items() if v != printed[k]]
-    return ", ".join(told) or "as printed"
-
-
-def _against_paper(rows: list[dict[str, Any]]) -> Frame:
+def _against_paper(rows: dict[Key, tuple[float, ...]]) -> Frame:
     """Mean scores of what was tried and their distance from the paper, nearest first."""
     import pandas as pd
 
-    long = pd.DataFrame(rows).melt(
-        id_vars=["reading", "configuration", "method"],
-        value_vars=list(methods.MEASURES),
-        var_name="measure",
+    long = pd.DataFrame(
+        [
+            (*piece.split("/"), *column.split(":"), value)
+            for (piece, _), values in rows.items()
+            for column, value in zip(COLUMNS, values, strict=True)
+        ],
+        columns=["reading", "configuration", "method", "measure", "value"],
     )
     keys = ["reading", "configuration", "method", "measure"]
     means = long.groupby(keys).value.agg(["mean", "sem"]).reset_index()
@@ -192,12 +192,12 @@ def _against_paper(rows: list[dict[str, Any]]) -> Frame:
 
 
 def _page(ceilings: Frame, tried: Frame) -> str:
-    printed = ceilings[ceilings.reading == Reading()].iloc[0]
+    printed = ceilings[ceilings.reading == configurations.PRINTED].iloc[0]
     paper = paper_table("simulation").query("measure == 'AR'")
     where = (*PANELS, *SEPARATE)
     best = {name: paper[paper.configuration == name]["mean"].max() for name in where}
     attain = np.all([ceilings[f"{name}:AR"] >= best[name] for name in where], axis=0)
-    shown = ceilings.assign(reading=ceilings.reading.map(tell)).head(10).set_index("reading")
+    shown = ceilings.assign(reading=ceilings.reading.map(str)).head(10).set_index("reading")
     columns = [f"{name}:{measure}" for name in where for measure in methods.MEASURES]
     return "\n\n".join(
         (
@@ -212,7 +212,8 @@ def _page(ceilings: Frame, tried: Frame) -> str:
             "where nothing is in doubt, against the paper's MaxPear at f and h.\n\n"
             + markdown(shown[[*columns, "distance"]]),
             "## Sampled\n\nThe four conventional methods on data of the nearest readings, averaged "
-            "over methods; `rms z` is the root mean square over their 24 cells at f and h, or 12 "
+            "over methods; `partita reproduce simulation --reading scale=0.6` has all "
+            "methods. `rms z` is the root mean square over their 24 cells at f and h, or 12 "
             "at b or d, in combined standard errors.\n\n" + markdown(tried),
         )
     )

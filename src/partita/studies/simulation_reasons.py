@@ -49,10 +49,43 @@ def disagreements(table: Frame, shown: list[str], contrasts: dict[str, Frame]) -
     kept = table[table.index.get_level_values("method").isin(shown) & table.paper.notna()]
     far = kept[kept.z.abs() > LIMIT].copy()
     far["reason"] = [_reason(table, *index) for index in far.index]
-    far["by"] = [_agreeing(contrasts, index) for index in far.index]
+    same_data = {name: frame for name, frame in contrasts.items() if not frame.reading.iloc[0]}
+    far["by"] = [_agreeing(same_data, index) for index in far.index]
     far.loc[far.reason != "open", "by"] = ""
     far.loc[far.by != "", "reason"] = "changed"
     return far
+
+
+def under_other_readings(found: Frame, contrasts: dict[str, Frame]) -> Frame:
+    """Return how many of the ``ceiling`` cells agree where the settings are read otherwise.
+
+    Parameters
+    ----------
+    found : DataFrame
+        Of :func:`disagreements`.
+    contrasts : dict of str to DataFrame
+    """
+    import pandas as pd
+
+    cells, rows = found.index[found.reason == "ceiling"], []
+    for name, table in contrasts.items():
+        both = cells.intersection(table.index)
+        if not table.reading.iloc[0] or both.empty:
+            continue
+        nmf = both.get_level_values("method").str.startswith("nmf-")
+        z = table.z_changed[both]
+        rows.append(
+            {
+                "run": name,
+                "data sets": int(table.sets[both].min()),
+                "cells": len(both),
+                "within 3": int((z.abs() <= LIMIT).sum()),
+                "of NMF": f"{int((z[nmf].abs() <= LIMIT).sum())} of {int(nmf.sum())}",
+                "rms z": float(np.sqrt((z**2).mean())),
+                "rms z as printed": float(np.sqrt((table.z_ours[both] ** 2).mean())),
+            }
+        )
+    return pd.DataFrame(rows).set_index("run") if rows else pd.DataFrame()
 
 
 def _agreeing(contrasts: dict[str, Frame], cell: tuple[str, str, str]) -> str:
@@ -87,7 +120,7 @@ def above_ceiling(table: Frame, panel: str) -> bool:
     return False
 
 
-def page(table: Frame, found: Frame, names: tuple[str, ...]) -> str:
+def page(table: Frame, found: Frame, names: tuple[str, ...], contrasts: dict[str, Frame]) -> str:
     """Return the section on ceilings and reasons."""
     import pandas as pd
 
@@ -124,4 +157,10 @@ def page(table: Frame, found: Frame, names: tuple[str, ...]) -> str:
         for row in left.itertuples()
     ]
     words = [text, markdown(pd.DataFrame(rows).set_index("configuration"))]
+    others = under_other_readings(found, contrasts)
+    if len(others):
+        words.append(
+            "Cells of the reason `ceiling` where the table of settings is read otherwise, on data "
+            "of that reading:\n\n" + markdown(others, digits=1)
+        )
     return "\n\n".join([*words, "Changed or open:\n\n" + "\n".join(told)] if told else words)

@@ -95,7 +95,7 @@ def summarise(
         _opening(study),
         "![data](data.png)\n\nThe first data set of each, as in the paper's figure.",
         _verdict(table, chooser),
-        simulation_reasons.page(table, far, study.names),
+        simulation_reasons.page(table, far, study.names, contrasts),
         "## Which loss chose the rank?\n\nThe paper does not say. Root mean square of the "
         "differences from its table, in combined standard errors, over the four NMF models:\n\n"
         + markdown(fits, digits=1)
