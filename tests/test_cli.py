@@ -372,3 +372,49 @@ def test_a_truth_is_matched_by_name(tmp_path, capsys):
     path.write_text("\n".join(["name,label", *rows]).replace("item0", "other") + "\n")
     done = shell(*words, "--method", "minvi", "--seed", "0")
     assert "matched by position" in done.stderr
+
+
+def test_ranks_restarts_and_polish_of_nmf_are_those_of_python(capsys, csv, draws, tmp_path):
+    how = pt.search.NMF("ls", ranks=(2, 4, 5, 6), n_init=3, polish=True)
+    best = pt.estimate(draws, search=how, rng=1)
+    words = ("--search", "nmf-ls", "--ranks", "2,4-6", "--restarts", 3, "--polish", "--seed", 1)
+    kept = tmp_path / "best.npz"
+    code, out, err = run(
+        capsys, "estimate", csv, *words, "--save", kept, "--format", "json", "--jobs", 1
+    )
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert answer["expected_loss"] == best.expected_loss
+    assert [row["cluster"] for row in answer["items"]] == best.labels.tolist()
+    path = pt.Estimate.load(kept).path
+    assert [step.rank for step in path] == [2, 4, 5, 6]
+    assert all(step.restart_objectives.size == 3 for step in path)
+    code, out, _ = run(capsys, "uncertainty", csv, *words, "--table", "ball", "--format", "csv")
+    assert code == 0
+    ball = pt.credible_ball(best, draws)
+    assert f"{ball.radius:.6f}"[:6] in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--ranks", "2-12"), "--ranks must go with a search that factorises"),
+        (("--search", "average", "--polish"), "--polish must go with a search that factorises"),
+        (("--restarts", "3", "--search", "greedy"), "--restarts must go with a search"),
+        (("--search", "nmf-kl", "--restarts", "0"), "--restarts must be at least 1; got 0"),
+        (("--search", "nmf-kl", "--device", "cuda", "--scheduler", "tcp://a:1"), "one of the two"),
+    ],
+)
+def test_settings_that_go_with_nothing_are_refused(capsys, csv, words, said):
+    code, out, err = run(capsys, "estimate", csv, *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("ranks", ["", "0-3", "5-2", "two", "3,,4", "1-999999999", "2:12"])
+def test_ranks_that_are_none_are_refused(capsys, csv, ranks):
+    with pytest.raises(SystemExit) as left:
+        main(["estimate", str(csv), "--search", "nmf-ls", "--ranks", ranks])
+    assert left.value.code == 2
+    assert "such as 2-12 or 3,5,8-10; got" in capsys.readouterr().err

@@ -142,6 +142,36 @@ def test_factorize_of_many_items_goes_through_the_draws(labels, small, monkeypat
     rest = pt.posterior_similarity(draws).to_dense() - fit.W @ fit.H
     assert fit.objective == pytest.approx(0.5 * (rest**2).sum(), rel=1e-6)
     assert fit.restart_labels.shape == (1, 200)
+    with pytest.raises(pt.errors.InvalidValueError, match="`dtype` must be float64 on the host"):
+        pt.factorize(pt.Similarity.from_draws(draws), model="ls", rank=5, dtype="float32")
+
+
+@pytest.mark.parametrize("model", ["ls", "kl", "symmetric"])
+def test_what_is_said_of_a_fit_in_pieces_is_what_is_said_of_one_held(
+    both, labels, model, monkeypatch
+):
+    from partita.nmf import _streamed, cophenetic_correlation
+
+    monkeypatch.setattr(_streamed, "N_LANDMARKS", 80)
+    how = NMF(model, ranks=(4, 5), n_init=3)
+    found = pt.estimate(both[1], search=how, rng=0)
+    monkeypatch.setattr(_blocks, "_LARGE", 10**9)
+    monkeypatch.setattr(evidence_module, "LARGE", 5000)
+    held = pt.estimate(whole(labels), search=how, rng=0)
+    assert held.info.keys() <= found.info.keys()
+    assert found.info["undecided"] == held.info["undecided"] == 0
+    for step in found.path:
+        assert step.restart_labels.shape == (3, 80)
+        assert step.restart_objectives.shape == (3,)
+    assert set(cophenetic_correlation(found.path)) == {4, 5}
+
+
+def test_items_with_nothing_in_their_column_are_counted():
+    from partita.nmf import _pieces
+
+    H = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    assert _pieces.n_blank(None, slice(0, 3), H, np.ones(2)) == 1
+    assert _pieces.n_blank(None, slice(0, 3), H, np.array([1.0, 0.0])) == 2
 
 
 @pytest.mark.parametrize("model", ["ls", "offset", "symmetric"])

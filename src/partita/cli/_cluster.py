@@ -23,6 +23,17 @@ def add_scheduler_argument(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def check_device(arguments: argparse.Namespace) -> None:
+    """Refuse a device together with a cluster: the device would be this machine's."""
+    from partita.errors import InvalidValueError
+
+    if getattr(arguments, "scheduler", None) and getattr(arguments, "device", None):
+        raise InvalidValueError(
+            f"--device {arguments.device} is of this machine, and --scheduler has the workers do "
+            "the work, which use their processors alone; give one of the two."
+        )
+
+
 @contextmanager
 def connected(arguments: argparse.Namespace, *, shares: bool = True) -> Iterator[int | None]:
     """Hold a connection to the cluster of ``--scheduler``; nothing where none is named.

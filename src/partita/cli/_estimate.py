@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from partita import losses, search, validate
-from partita.cli import _cluster, _common
+from partita.cli import _cluster, _common, _factors
 
 if TYPE_CHECKING:
     from partita.estimation import Estimate
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--clusters", type=int, metavar="K", help="weigh the loss (vi, binder) to give K clusters"
     )
+    _factors.add_nmf_arguments(parser)
     _common.add_time_limit_argument(parser, "for each search; the best so far is given")
     _common.add_device_argument(parser, "where the NMF searches factorise")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file too")
@@ -54,7 +55,8 @@ def run(arguments: argparse.Namespace) -> None:
     form = _common.form(arguments)
     from partita.estimation import estimate
 
-    chosen = arguments.search or "auto"
+    _cluster.check_device(arguments)
+    chosen = _factors.chosen(arguments, arguments.search or "auto")
     if arguments.time_limit is not None:
         chosen = [search.limited(one, arguments.time_limit) for one in search.resolve(chosen)]
     factorises = any(isinstance(one, search.NMF) for one in search.resolve(chosen))

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from partita.cli import _factors
 from partita.mixture import partition_priors, priors
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def add_partition_arguments(parser: argparse.ArgumentParser) -> None:
         "--search", action="append", metavar="NAME", help="to estimate with; default auto"
     )
     what.add_argument("--method", metavar="NAME", help="a loss and a search together")
+    _factors.add_nmf_arguments(parser)
 
 
 def partition(arguments: argparse.Namespace, draws: Draws, search: str = "auto") -> Estimate:
@@ -39,17 +41,22 @@ def partition(arguments: argparse.Namespace, draws: Draws, search: str = "auto")
         return estimate(
             draws,
             loss=arguments.loss,
-            search=arguments.search or ("auto" if arguments.method else search),
+            search=_factors.chosen(arguments, _search(arguments, search)),
             method=arguments.method,
             rng=arguments.seed,
             n_jobs=arguments.jobs,
         )
-    if arguments.loss or arguments.search or arguments.method:
+    how = arguments.loss or arguments.search or arguments.method
+    if how or _factors.were_given(arguments):
         raise InvalidValueError(
-            "`--estimate` gives the partition; `--loss`, `--search` and `--method` say how to find "
-            "one. Give either."
+            "`--estimate` gives the partition; `--loss`, `--search`, `--method`, `--ranks`, "
+            "`--restarts` and `--polish` say how to find one. Give either."
         )
     return Estimate.load(arguments.estimate)
+
+
+def _search(arguments: argparse.Namespace, default: str) -> Any:
+    return arguments.search or ("auto" if arguments.method else default)
 
 
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from partita import io, losses, search, validate
-from partita.cli import _common, _estimate, _partition, _sample, options_of
+from partita.cli import _common, _estimate, _factors, _partition, _sample, options_of
 from partita.cli._data import read_table
 from partita.cli._words import for_the_shell
 from partita.errors import PartitaWarning
@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--search", action="append", metavar="NAME", help=f"default auto; {', '.join(search.NAMES)}"
     )
+    _factors.add_nmf_arguments(parser)
     _common.add_device_argument(parser, "where the NMF searches factorise")
     what.add_argument("--save-draws", metavar="FILE.npz", help="keep the draws in a file")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file")
@@ -43,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.report:
         io.check_place(arguments.report)
+    chosen = _factors.chosen(arguments, arguments.search or "auto")
     if arguments.seed is None and not arguments.checkpoint:
         arguments.seed = validate.seed(None)  # so that the report can say it
     draws = _sample.sample(arguments)
@@ -54,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
         best = estimate(
             draws,
             loss=arguments.loss,
-            search=arguments.search or "auto",
+            search=chosen,
             rng=arguments.seed,
             n_jobs=arguments.jobs,
             device=arguments.device,

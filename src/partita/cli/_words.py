@@ -12,6 +12,7 @@ _ARGUMENTS = {
     "step": ("--thin",),
     "rng": ("--seed",),
     "n_jobs": ("--jobs",),
+    "n_init": ("--restarts",),
     "n_chains": ("--chains",),
     "n_modes": ("--modes",),
     "n_clusters": ("--clusters",),

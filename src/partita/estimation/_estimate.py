@@ -42,6 +42,7 @@ class Step:
         None where keeping the labels of every step would take too much memory.
     memberships : ndarray, shape (n, rank), optional
     restart_labels : ndarray, shape (n_restarts, n), optional
+        Of the landmarks alone where the restarts were of them (``info["restarts_on"]``).
     restart_objectives : ndarray, shape (n_restarts,), optional
     """
 

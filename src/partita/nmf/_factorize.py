@@ -15,7 +15,7 @@ from partita.devices import to_host
 from partita.nmf import _fast, _multiplicative, _readings, _starts
 from partita.nmf._common import DEVICE_BLOCK, Factors, Model, Target, Width
 from partita.nmf._parallel import mapper, one_blas_thread
-from partita.nmf._target import as_target, like
+from partita.nmf._target import as_target, check_host_dtype, like
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -337,7 +337,8 @@ def factorize(
         similarity is, which for anything but an array of another library is the host.
     dtype : {float32, float64}, optional
         Of the work on a device, float32 by default; objectives are summed in float64 either way,
-        and the last stage of "fast" is in float64 where there is room. On the host it is float64.
+        and the last stage of "fast" is in float64 where there is room. On the host all is float64,
+        and float32 is refused, for an implicit similarity too.
 
     Returns
     -------
@@ -365,6 +366,7 @@ def factorize(
     validate.choice("solver", solver, SOLVERS)
     validate.choice("normalize", normalize, _readings.READINGS)
     if _whole.is_streamed(similarity, model, solver, init, device):
+        check_host_dtype(np.empty(0), dtype)
         return _whole.factorize_streamed(
             similarity, model=model, rank=rank, n_init=n_init, normalize=normalize, rng=rng,
             n_jobs=n_jobs,

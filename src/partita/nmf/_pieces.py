@@ -220,6 +220,11 @@ def shares(
     return np.ascontiguousarray(soft.T)
 
 
+def n_blank(block: None, items: slice, b: Matrix, scale: FloatArray) -> int:
+    """How many items of a block have nothing to be read off H."""
+    return int((~((b * scale[:, None]).sum(axis=0) > 0)).sum())
+
+
 def copied(block: None, items: slice, b: Matrix) -> Matrix:
     """The piece itself, brought here."""
     return b

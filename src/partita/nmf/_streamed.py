@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from partita.draws import Draws
     from partita.nmf._divergence import Groups
+    from partita.nmf._factorize import Factorization
 
 N_LANDMARKS = 1_500  # items that the restarts are fitted to
 N_SAMPLE = 32_768  # items that factors are iterated on, at most; a quarter of it, at least
@@ -43,7 +44,8 @@ MORE = 12  # eigenvectors beyond the rank
 class StreamedFit:
     """A fit whose factors are in pieces (K, items of a block); W is None for divergences.
 
-    ``scales`` are those by which rows of H are multiplied before labels are read off.
+    ``scales`` are those by which rows of H are multiplied before labels are read off; ``small`` is
+    the fit of the landmarks, with every restart.
     """
 
     model: str
@@ -55,10 +57,27 @@ class StreamedFit:
     objective: float
     n_iter: int
     converged: bool
-    restart_objectives: NDArray[np.float64]
+    small: Factorization
     scales: dict[str, NDArray[np.float64]]
     about: dict[str, Any] = field(default_factory=dict)
     n_jobs: int = 1
+
+    @property
+    def restart_objectives(self) -> NDArray[np.float64]:
+        """Those of the restarts, on the landmarks."""
+        return self.small.restart_objectives
+
+    def restart_labels(self, how: str) -> NDArray[np.int64]:
+        """The labels of the landmarks by every restart, shape (n_restarts, n_landmarks)."""
+        return self.small.read_restarts(how)
+
+    def n_undecided(self, how: str) -> int:
+        """How many items have nothing in their column of H; their memberships are uniform."""
+        parts = map_items(
+            _pieces.n_blank, self.labels_at, along=(self.H,), shared=(self.scales[how],),
+            reads=False, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        return sum(parts)
 
     def winners(self, how: str) -> NDArray[np.int64]:
         """The factor of every item, shape (n,), by one choice of the scale of H."""
@@ -179,7 +198,7 @@ class Streamed:
         }  # fmt: skip
         return StreamedFit(
             self.model, small.rank, self.draws.labels, None, H, None, small.objective,
-            small.n_iter, small.converged, small.restart_objectives,
+            small.n_iter, small.converged, small,
             scales_of(w2, h2, small.W.sum(axis=0)), about, self.n_jobs,
         )  # fmt: skip
 
@@ -250,7 +269,7 @@ class Streamed:
         }
         return StreamedFit(
             self.model, small.rank, self.draws.labels, W, H, offset, max(objective, 0.0), n_iter,
-            converged, small.restart_objectives, scales, about, self.n_jobs,
+            converged, small, scales, about, self.n_jobs,
         )  # fmt: skip
 
 

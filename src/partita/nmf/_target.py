@@ -43,7 +43,7 @@ def as_target(
     else:
         stays = False
     if stays:
-        _check_host_dtype(similarity, dtype)
+        check_host_dtype(similarity, dtype)
         return of_array(similarity)
     if where is None:
         return of_array(np.asarray(devices.to_host(similarity), dtype=np.float64))
@@ -57,7 +57,7 @@ def _of_similarity(similarity: Similarity, dense_only: bool, device: Any, dtype:
         device = similarity.device
     if devices.resolve(device) is not None:
         return of_array(similarity.to_device(device, dtype=dtype).on_device, symmetric=True)
-    _check_host_dtype(np.empty(0), dtype)
+    check_host_dtype(np.empty(0), dtype)
     if dense_only and not similarity.is_dense and similarity.device is None:
         n = similarity.n_items
         validate.fits_in_memory(
@@ -72,7 +72,8 @@ def _of_similarity(similarity: Similarity, dense_only: bool, device: Any, dtype:
     return _of_operator(similarity)
 
 
-def _check_host_dtype(array: Any, dtype: Any) -> None:
+def check_host_dtype(array: Any, dtype: Any) -> None:
+    """Refuse single precision where the compiled loops have none."""
     if isinstance(array, np.ndarray) and validate.float_dtype("dtype", dtype) != np.float64:
         raise InvalidValueError(
             "`dtype` must be float64 on the host, where the compiled loops work in it; give a "

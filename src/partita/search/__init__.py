@@ -7,7 +7,7 @@ to add a search, write one file and one line here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any, cast
 
@@ -41,6 +41,7 @@ __all__ = [
     "Sampled",
     "Search",
     "Spectral",
+    "factorised",
     "limited",
     "name_of",
     "polish",
@@ -126,6 +127,22 @@ def placed(searches: tuple[Any, ...], device: str | None) -> tuple[Search, ...]:
     resolve_device(device)
     pairs = zip(searches, can, strict=True)
     return tuple(replace(one, device=device) if able else one for one, able in pairs)
+
+
+def factorised(
+    search: Any, *, ranks: Sequence[int] | None = None, n_init: int | None = None,
+    polish: bool = False,
+) -> tuple[Search, ...]:  # fmt: skip
+    """Return the searches, those that are NMF with other ranks and restarts, or polished."""
+    parts = resolve(search)
+    given = {"ranks": ranks, "n_init": n_init, "polish": polish or None}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if changes and not any(isinstance(one, NMF) for one in parts):
+        raise InvalidValueError(
+            f"`{next(iter(changes))}` must go with a search that factorises, such as 'nmf-kl'; got "
+            f"{', '.join(repr(name_of(one)) for one in parts)}."
+        )
+    return tuple(replace(one, **changes) if isinstance(one, NMF) else one for one in parts)
 
 
 def name_of(search: Any) -> str:

@@ -31,11 +31,11 @@ class NMF:
     which won. Ranks beyond the number of items are left out.
 
     Beyond 5,000 items, unless the similarity is given as a matrix, π̂ is never formed. ``ls``,
-    ``offset`` and ``symmetric`` make their restarts on 1,500 landmarks, whose objectives are what
-    ``restart_objectives`` holds then, iterate on a randomised eigenfactor of at most 32,768 items,
-    and end with products of π̂ itself over all items. ``kl`` and ``ns`` are fitted on the landmarks
-    and extended to the other items by non-negative regression. ``info["approximation"]`` says
-    which.
+    ``offset`` and ``symmetric`` make their restarts on 1,500 landmarks, whose objectives and labels
+    are what ``restart_objectives`` and ``restart_labels`` hold then, iterate on a randomised
+    eigenfactor of at most 32,768 items, and end with products of π̂ itself over all items. ``kl``
+    and ``ns`` are fitted on the landmarks and extended to the other items by non-negative
+    regression. ``info["approximation"]`` says which.
 
     Parameters
     ----------
@@ -170,7 +170,9 @@ class NMF:
         how, labels = found[best]
         about = {
             "rank": fit.rank, "model": fit.model, "reading": how, "objective": fit.objective,
-            "n_iter": fit.n_iter, "converged": fit.converged, **fit.about,
+            "n_iter": fit.n_iter, "converged": fit.converged, "undecided": fit.n_undecided(how),
+            **fit.about,
+            "restart_labels": fit.restart_labels(how).astype(smallest_dtype(fit.rank)),
             "restart_objectives": fit.restart_objectives,
         }  # fmt: skip
         return Candidate(labels, expected_loss=float(values[best]), info=about)
