@@ -24,7 +24,7 @@ def fitted():
         log_weights = pm.math.log(weight) + pm.logp(parts, speed[:, None])
         pm.Deterministic("log_weights", log_weights)
         pm.Potential("likelihood", pm.math.logsumexp(log_weights, axis=1).sum())
-        return pm.sample(500, tune=500, chains=4, cores=1, random_seed=1, progressbar=False)
+        return pm.sample(1500, tune=1000, chains=4, cores=1, random_seed=1, progressbar=False)
 
 
 def main():

@@ -93,6 +93,14 @@ def test_mixture_predicts_new_items():
     shares = model.predict_proba(new)
     assert np.allclose(shares.sum(axis=1), 1)
     assert adjusted_rand_score(np.repeat([0, 1], 30), model.predict(new)) == 1
+    # Far from both groups the nearer is the one to join; farther still the wider, in no more doubt.
+    assert (
+        model.predict([[20.0, 20.0], [-20.0, -20.0]]).tolist()
+        == model.predict([[4.0, 4.0], [-4.0, -4.0]]).tolist()
+    )
+    farthest = model.predict_proba([[1000.0, 1000.0]])
+    assert farthest.sum() == pytest.approx(1.0)
+    assert farthest.max() > 0.5
     # What was seen is likelier than what was not.
     assert model.score_samples([[4.0, 4.0]])[0] > model.score_samples([[20.0, -20.0]])[0] + 5
 

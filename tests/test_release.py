@@ -94,7 +94,10 @@ def test_what_is_in_them(published):
     assert [name for name in inside if name.endswith("/licenses/LICENSE")]
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[-1] for name in archive.getnames()}
-    assert {"pyproject.toml", "README.md", "CITATION.cff", "tests/conftest.py"} <= names
+    folders = ("src", "tests", "benchmarks", "docs", "examples", "fuzz", "tools", "conda")
+    tracked = call("git", "ls-files", *folders).split() if (ROOT / ".git").exists() else []
+    assert {"pyproject.toml", "README.md", "CITATION.cff", "conftest.py", *tracked} <= names
+    assert not [name for name in names if name.startswith("results")]
     assert not [name for name in names if name.startswith((".venv", "out/", "dist/"))]
 
 

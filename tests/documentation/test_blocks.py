@@ -16,7 +16,7 @@ from importlib import import_module
 import matplotlib as mpl
 import pytest
 
-from documentation.pages import ROOT, blocks, pages
+from documentation.pages import blocks, pages
 from partita import cli
 
 PYTHON = {path.name: [b for b in blocks(path) if b.language == "python"] for path in pages()}
@@ -119,4 +119,3 @@ def test_the_shell_of_the_readme_runs(folder):
         ran += 1
     assert ran >= 8
     assert (folder / "report.html").exists()
-    assert ROOT.exists()

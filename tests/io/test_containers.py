@@ -191,3 +191,25 @@ def test_codecs_that_are_not_installed_are_said(monkeypatch):
     monkeypatch.setattr(_zarr_codecs, "find_spec", lambda asked: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'partita\[zarr\]'"):
         _zarr_codecs.decoder("zstd", "it")
+
+
+class TestFits:
+    """Objects of the programs that made the draws; their own, where they are installed."""
+
+    def test_cmdstanpy(self):
+        class CmdStanMCMC:
+            def draws_xr(self):
+                return dataset()
+
+        draws = pt.as_draws(CmdStanMCMC(), key="z")
+        assert np.array_equal(draws.labels, pt.as_draws(tree()).labels)
+        assert draws.n_chains == 2
+
+    def test_inference_data_of_arviz(self):
+        arviz = pytest.importorskip("arviz")
+        if not hasattr(arviz, "InferenceData"):
+            pytest.skip("ArviZ has no InferenceData since 1.0")
+        made = arviz.from_dict(posterior={"z": BY_CHAIN, "alpha": ALPHA.reshape(2, 12)})
+        draws = pt.as_draws(made)
+        assert np.array_equal(draws.labels, pt.as_draws(tree()).labels)
+        assert draws.traces["alpha"].tolist() == ALPHA.tolist()

@@ -63,6 +63,10 @@ def test_joining_an_estimate():
     assert p[0, best.labels[0]] > 0.9
     assert p[1, best.labels[-1]] > 0.9
     assert p[3, -1] > 0.9
+    joined = join_probabilities(DRAWS, X, [-4.0, 500.0], best.labels, own_cluster=False, rng=0)
+    assert joined.shape == (2, best.n_clusters)
+    assert np.allclose(joined.sum(axis=1), 1.0)
+    assert joined[0] == pytest.approx(p[0, :-1] / p[0, :-1].sum(), abs=0.01)
 
 
 def test_labels_of_an_estimate_may_be_any():

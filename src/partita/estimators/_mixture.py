@@ -114,24 +114,22 @@ class DPMixture(DensityMixin, ClusterMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Any:
         """Return P(a new item joins cluster k), shape (n_samples, n_clusters).
 
-        Given that it joins one of the clusters of the estimate, under the posterior predictive:
-        see :func:`partita.mixture.join_probabilities`, which also has the probability that it
-        joins none of them.
+        Given that it joins a cluster that is there, under the posterior predictive: see
+        :func:`partita.mixture.join_probabilities`, which also has the probability that it joins
+        none of them, near 1 far from the data.
         """
         check_is_fitted(self)
         new = read_items(self, X, reset=False).astype(np.float64)
-        joins = join_probabilities(
+        return join_probabilities(
             self.draws_,
             self._data,
             new,
             self.labels_,
             max_draws=self.max_predictive_draws,
+            own_cluster=False,
             rng=self._seed,
             **self._model(),
-        )[:, :-1]
-        total = joins.sum(axis=1, keepdims=True)
-        alike = np.full_like(joins, 1 / joins.shape[1])
-        return np.divide(joins, total, out=alike, where=total > 0)
+        )
 
     def predict(self, X: Any) -> Any:
         """Return the cluster that each new item is likeliest to join."""

@@ -88,17 +88,20 @@ def add_density(log_joint, n_clusters, scale, out):
 
 
 @jit
-def add_memberships(log_joint, n_clusters, overlap, scale, out):
-    """``out[g, e] += scale * sum_k p(joins k | y_g) overlap[k, e]``, a new cluster last in both."""
+def add_memberships(log_joint, n_clusters, n_rows, overlap, scale, out):
+    """``out[g, e] += scale * sum_k p(joins k | y_g) overlap[k, e]``, a new cluster last in both.
+
+    ``n_rows`` is K + 1, or K to leave the new cluster out: given that the item joins one of them.
+    """
     last = out.shape[1] - 1
     for g in range(out.shape[0]):
         top = -math.inf
-        for k in range(n_clusters + 1):
+        for k in range(n_rows):
             top = max(top, log_joint[k, g])
         total = 0.0
-        for k in range(n_clusters + 1):
+        for k in range(n_rows):
             total += math.exp(log_joint[k, g] - top)
-        for k in range(n_clusters + 1):
+        for k in range(n_rows):
             p = scale * math.exp(log_joint[k, g] - top) / total
             if k == n_clusters:
                 out[g, last] += p

@@ -146,6 +146,7 @@ def join_probabilities(
     partition: str | partition_priors.Partition | None = None,
     concentration: float | None = None,
     max_draws: int = 2000,
+    own_cluster: bool = True,
     rng: Seed = None,
 ) -> Floats:
     """P(a new item joins cluster k of an estimate), (n_points, K + 1).
@@ -155,6 +156,10 @@ def join_probabilities(
     random from S belongs to E_k. Averaged over draws. The last column is the probability of a
     cluster of its own. Rows sum to 1. Arguments as for :func:`predictive_density`; ``labels`` is
     the estimate, a label for every row of X, the columns in their order.
+
+    With ``own_cluster=False`` that column is left out: in every draw it is taken as given that the
+    item joins a cluster that is there, and draws count alike. An item far from all the data then
+    goes where most draws would put it, not where the one draw does that doubts least.
     """
     told = {"prior": prior, "df": df, "covariance": covariance, "partition": partition}
     model, resolved, draws = _model(draws, X, told, concentration)
@@ -168,9 +173,9 @@ def join_probabilities(
         np.add.at(overlap, (drawn.labels, wanted), 1.0)
         overlap /= overlap.sum(axis=1, keepdims=True)
         kernels.mixture_predict.add_memberships(
-            rows, drawn.n_clusters, overlap, drawn.probability, out
+            rows, drawn.n_clusters, drawn.n_clusters + own_cluster, overlap, drawn.probability, out
         )
-    return out
+    return out if own_cluster else out[:, :-1]
 
 
 def _model(
