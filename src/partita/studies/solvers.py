@@ -105,7 +105,7 @@ class Solvers:
             for model in self.models
         ]
         rows = ledger.fill(wanted, partial(_one, self), n_jobs, "factorisations")
-        scores, objectives = _scores(rows), _objectives(rows)
+        scores, objectives = _scores(rows, self.moves == "gibbs"), _objectives(rows)
         return Findings(
             "solvers",
             _page(self, scores, objectives),
@@ -171,10 +171,10 @@ def _frame(rows: dict[Key, tuple[float, ...]]) -> Frame:
     return frame
 
 
-def _scores(rows: dict[Key, tuple[float, ...]]) -> Frame:
+def _scores(rows: dict[Key, tuple[float, ...]], parted: bool) -> Frame:
     """Return, by panel, model, chains and chooser, what either solver scores on the same draws.
 
-    Where some chains missed a cluster there are rows for those, for the others and for all.
+    If ``parted``, there are rows for chains that missed a cluster, for the others and for all.
     """
     import pandas as pd
 
@@ -183,8 +183,8 @@ def _scores(rows: dict[Key, tuple[float, ...]]) -> Frame:
     frame["chains"] = np.where(frame.found < 4, "missed some", "found four")
     found = []
     for (name, model), group in frame.groupby(["configuration", "method"], sort=False):
-        parts = {"all": group, **dict(list(group.groupby("chains")))}
-        for chains, part in parts.items() if len(parts) > 2 else [("all", group)]:
+        parts = {"all": group} | (dict(list(group.groupby("chains"))) if parted else {})
+        for chains, part in parts.items():
             for chooser in methods.CHOOSERS:
                 row = {"configuration": name, "method": model, "chains": chains, "rank by": chooser}
                 found.append(row | {"sets": len(part)} | _contrast(part, chooser))
@@ -227,6 +227,10 @@ def _objectives(rows: dict[Key, tuple[float, ...]]) -> Frame:
 def _page(study: Solvers, scores: Frame, objectives: Frame) -> str:
     columns = "sets|fast's loss lower|mu's loss lower|AR fast|AR mu|AR mu - fast|its error"
     columns += "|AR MaxPear|paper's AR|paper's MaxPear AR|VI fast|VI mu|VI MaxPear|paper's VI"
+    missed = (
+        " `missed some`: the last draw of the chain has fewer than four clusters of a twentieth "
+        "of the items or more."
+    ) * (study.moves == "gibbs")
     shown = scores.xs("pear", level="rank by")[columns.split("|")]
     return "\n\n".join(
         (
@@ -240,8 +244,7 @@ def _page(study: Solvers, scores: Frame, objectives: Frame) -> str:
             f"{CLOSE:g} of the objective at the least rank, and by what share of that one R's is "
             "the higher, on average.\n\n" + markdown(objectives, digits=5),
             "## Partitions, the rank chosen by PEAR\n\n`loss lower`: data sets in which the "
-            "partition taken from that solver has the lower expected loss. `missed some`: the last "
-            "draw of the chain has fewer than four clusters of a twentieth of the items. All three "
+            f"partition taken from that solver has the lower expected loss.{missed} All three "
             "losses are in `scores.csv`.\n\n" + markdown(shown),
         )
     )
