@@ -9,16 +9,18 @@ from typing import Any
 MOST = 100_000  # ranks that a range may name
 
 
-def add_nmf_arguments(parser: argparse.ArgumentParser) -> None:
+def add_nmf_arguments(parser: argparse.ArgumentParser, *, with_ranks: bool = True) -> None:
     """Add the settings of the searches whose names begin with nmf."""
     how = parser.add_argument_group("the NMF searches (nmf-kl and the like)")
-    how.add_argument(
-        "--ranks",
-        type=ranks,
-        metavar="LIST",
-        help="the numbers of factors to try, such as 2-12 (the default), 4 or 3,5,8-10; the loss "
-        "chooses among them",
-    )
+    if with_ranks:
+        how.add_argument(
+            "--ranks",
+            type=ranks,
+            metavar="LIST",
+            help="the numbers of factors to try, such as 2-12 (the default), 4 or 3,5,8-10; the "
+            "loss chooses among them",
+        )
+    parser.set_defaults(ranks=None)
     how.add_argument(
         "--restarts", type=int, metavar="N", help="random starts at each rank; default 10"
     )

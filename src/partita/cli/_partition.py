@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from partita.estimation import Estimate
 
 
-def add_partition_arguments(parser: argparse.ArgumentParser) -> None:
+def add_partition_arguments(parser: argparse.ArgumentParser, *, with_ranks: bool = True) -> None:
     """Add the partition in question: a file, or how to estimate it."""
     what = parser.add_argument_group("the partition")
     what.add_argument(
@@ -29,7 +29,7 @@ def add_partition_arguments(parser: argparse.ArgumentParser) -> None:
         "--search", action="append", metavar="NAME", help="to estimate with; default auto"
     )
     what.add_argument("--method", metavar="NAME", help="a loss and a search together")
-    _factors.add_nmf_arguments(parser)
+    _factors.add_nmf_arguments(parser, with_ranks=with_ranks)
 
 
 def partition(arguments: argparse.Namespace, draws: Draws, search: str = "auto") -> Estimate:

@@ -22,12 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita plot``."""
     parser.add_argument("kind", choices=tuple(plots.NAMES), help="which figure")
     _common.add_draws_arguments(parser)
-    _partition.add_partition_arguments(parser)
+    _partition.add_partition_arguments(parser, with_ranks=False)
     _partition.add_data_arguments(parser)
     how = parser.add_argument_group("the figure")
     how.add_argument("--order", choices=("estimate", "truth", "given"), help="of the items")
     how.add_argument("--style", default="stack", choices=("stack", "lines"), help="of memberships")
-    how.add_argument("--ranks", help="of memberships-by-rank, separated by commas")
+    how.add_argument("--ranks", dest="shown", help="of memberships-by-rank, separated by commas")
     how.add_argument("--rank", type=int, help="of reconstruction; default: the estimate's K")
     how.add_argument("--model", default="kl", help="of reconstruction; default kl")
     how.add_argument("--prob", type=float, default=0.95, help="of ball; default 0.95")
@@ -99,11 +99,11 @@ def _memberships(draws: Draws, arguments: argparse.Namespace) -> Any:
 
 def _memberships_by_rank(draws: Draws, arguments: argparse.Namespace) -> Any:
     ranks = None
-    if arguments.ranks:
-        words = arguments.ranks.split(",")
+    if arguments.shown:
+        words = arguments.shown.split(",")
         if not all(word.strip().isdigit() for word in words):
             raise InvalidValueError(
-                f"--ranks must be whole numbers separated by commas; got {arguments.ranks!r}."
+                f"--ranks must be whole numbers separated by commas; got {arguments.shown!r}."
             )
         ranks = [int(word) for word in words]
     best = _partition.partition(arguments, draws, search="nmf-kl")

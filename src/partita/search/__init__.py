@@ -41,7 +41,6 @@ __all__ = [
     "Sampled",
     "Search",
     "Spectral",
-    "factorised",
     "limited",
     "name_of",
     "polish",
