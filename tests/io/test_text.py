@@ -15,7 +15,7 @@ from partita.errors import (
     PartitaError,
     PartitaWarning,
 )
-from partita.io import _body, _lines, read_table
+from partita.io import _body, _cmdstan, _lines, read_table
 
 EXPECTED = [[1, 1, 2], [3, 1, 2]]
 
@@ -488,11 +488,30 @@ class TestMemory:
         with pytest.raises(FileError, match=r"line 1 of .* longer than 65536 characters"):
             read_table(write(bomb))
 
-    def test_endless_blank_lines_stop(self, write, monkeypatch):
+    @pytest.mark.parametrize("blank", ["\n", " \t\n", '""\n', "\r\n"])
+    def test_endless_blank_lines_stop(self, write, monkeypatch, blank):
         monkeypatch.setattr(_lines, "_MOST_BLANK_LINES", 100)
         with pytest.raises(FileError, match="more than 100 blank lines before line 104;"):
-            read_table(write("1,2\n\n1,1\n" + "\n" * 500))
+            read_table(write("1,2\n\n1,1\n" + blank * 500))
+        with pytest.raises(FileError, match="blank lines before line 101;|is empty"):
+            read_table(write(blank * 500))
         assert read_table(write("1,2\n" + "\n" * 99)).labels.shape == (1, 2)
+
+    def test_endless_comments_stop(self, write, monkeypatch):
+        monkeypatch.setattr(_cmdstan, "_MOST_COMMENTS", 100)
+        head = "# stan_version_major = 2\nlp__,z.1,z.2\n1.5,1,2\n"
+        assert read_table(write(head + "#\n" * 99)).labels.shape == (1, 2)
+        with pytest.raises(FileError, match="more than 100 lines of comments"):
+            read_table(write(head + "#\n" * 100))
+
+    def test_only_two_lines_are_held_where_they_are_long(self, monkeypatch):
+        monkeypatch.setattr(_lines, "_MOST_HEAD", 1000)
+        rows = [f"{i}" * 600 + "\n" for i in range(9)]
+        waiting = iter(["\n", *rows])
+        assert _lines.head_of(waiting, "a.csv") == (2, rows[:2])
+        assert list(waiting) == rows[2:]
+        short = ["1,2\n"] * 30
+        assert len(_lines.head_of(iter(short), "a.csv")[1]) == _lines.HEAD_LINES
 
     def test_a_line_may_be_as_long_as_memory_allows(self, write, monkeypatch):
         monkeypatch.setattr(validate, "free_memory", lambda: 24 * 1000)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from partita.errors import FileError, InvalidValueError
+from partita import io
+from partita.errors import FileError, InvalidValueError, PartitaError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,9 +24,9 @@ def read_table(arguments: argparse.Namespace, *, say: bool = False) -> pd.DataFr
     path = arguments.data
     try:
         table, assumed = _read(path, arguments)
-    except OSError as error:
-        raise FileError(f"{path!r} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, UnicodeError) as error:
+    except PartitaError:
+        raise
+    except (ValueError, IndexError, OverflowError) as error:
         raise FileError(f"{path!r} is not a table: {' '.join(str(error).split())}.") from None
     for line in assumed if say else []:
         print(f"partita: {line}", file=sys.stderr)
@@ -49,19 +49,19 @@ def read_table(arguments: argparse.Namespace, *, say: bool = False) -> pd.DataFr
     return table
 
 
-def _read(path: Any, arguments: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+def _read(path: str, arguments: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
     """The whole table, and what was assumed when reading it."""
     import pandas as pd
 
-    whole_lines: dict[str, Any] = {"sep": "\x1f", "quoting": csv.QUOTE_NONE, "dtype": str}
-    line = str(pd.read_csv(path, header=None, nrows=1, **whole_lines).iloc[0, 0])
-    mark = max("\t,;", key=line.count)
-    cells = [cell.strip().strip('"') for cell in line.split(mark)]
-    if all(map(_is_number, cells)):
-        table = pd.read_csv(path, sep=mark, header=None)
-        table.columns = pd.Index([str(k + 1) for k in range(table.shape[1])])
-        return table, [f"the first line of {path!r} is numbers, so it is taken as an item."]
-    table = pd.read_csv(path, sep=mark)
+    with io.open_text(path) as stream:
+        line = stream.first()
+        mark = max("\t,;", key=line.count)
+        cells = [cell.strip().strip('"') for cell in line.split(mark)]
+        if all(map(_is_number, cells)):
+            table = pd.read_csv(stream, sep=mark, header=None)
+            table.columns = pd.Index([str(k + 1) for k in range(table.shape[1])])
+            return table, [f"the first line of {path!r} is numbers, so it is taken as an item."]
+        table = pd.read_csv(stream, sep=mark)
     if cells[0] == "" and not arguments.names and table.shape[1] > 1:
         table = table.set_index(table.columns[0])
         return table, [f"the first column of {path!r} has no name, so it is taken as an index."]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partita import io, validate
-from partita.errors import FileError, InvalidValueError
+from partita.errors import FileError, PartitaError
 
 if TYPE_CHECKING:
     from partita.similarity import Similarity
@@ -27,13 +27,12 @@ def read_similarity(path: str, *, key: str | None) -> Similarity:
     import pandas as pd
 
     try:
-        frame = pd.read_csv(path, index_col=0)
+        with io.open_text(path) as stream:
+            frame = pd.read_csv(stream, index_col=0)
         return Similarity(frame.to_numpy(dtype=float), item_names=list(map(str, frame.columns)))
-    except OSError as error:
-        raise FileError(f"{path!r} cannot be read: {error.strerror}.") from None
-    except (ValueError, pd.errors.ParserError) as error:
-        if isinstance(error, InvalidValueError):
-            raise
+    except PartitaError:
+        raise
+    except (ValueError, TypeError, IndexError, OverflowError):
         raise FileError(
             f"{path!r} does not hold a similarity with a row and a column of item names."
         ) from None

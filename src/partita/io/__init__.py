@@ -20,6 +20,7 @@ from partita.io._npy_blocks import open_npy
 from partita.io._numpy import read_npy, read_npz
 from partita.io._objects import container_of
 from partita.io._parquet_blocks import open_parquet
+from partita.io._stream import open_text
 from partita.io._table import Table, read_beside, read_table, table_of
 from partita.io._weights import Weights, read_matrix, read_weights
 from partita.io._write import check_place, write_atomically, write_npy, write_npz, write_text
@@ -37,6 +38,7 @@ __all__ = [
     "item_index",
     "open_npy",
     "open_parquet",
+    "open_text",
     "open_zarr",
     "read_beside",
     "read_matrix",

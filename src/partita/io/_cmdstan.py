@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _PROBED_ROWS = 20
-_MOST_COMMENTS = 10_000
+_MOST_COMMENTS = 1 << 17  # a dense mass matrix has one for each parameter
 _MOST_SCALARS = 100
 _SETTING = re.compile(r"#\s*(?P<name>save_warmup|num_warmup|thin)\s*=\s*(?P<value>\w+)")
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
@@ -68,11 +68,12 @@ class CmdStanFile:
 
     def _rows(self) -> Iterator[list[str]]:
         """The cells of the header and of every row; each must have as many as the header."""
-        n_cells = None
+        n_cells, n_comments = None, 0
         with open(self.path, "rb") as file:
             for number, line in enumerate(self._lines(file), 1):
                 if line.startswith("#"):
-                    self._comment(line)
+                    n_comments += 1
+                    self._comment(line, n_comments)
                     continue
                 cells = line.rstrip("\n").split(",")
                 if cells == [""]:
@@ -88,9 +89,14 @@ class CmdStanFile:
     def _lines(self, file: BinaryIO) -> Iterator[str]:
         return text_lines(file, self.path, gzipped=self.gzipped)
 
-    def _comment(self, line: str) -> None:
+    def _comment(self, line: str, number: int) -> None:
+        if number > _MOST_COMMENTS:
+            raise FileError(
+                f"{self.path!r} has more than {_MOST_COMMENTS} lines of comments; CmdStan writes "
+                "no such file."
+            )
         found = _SETTING.match(line)
-        if found and len(self.settings) < _MOST_COMMENTS:
+        if found:
             self.settings.setdefault(found["name"], found["value"].lower())
 
     def columns_at(self, positions: Sequence[int], start: int, stop: int) -> NDArray[Any]:

@@ -8,7 +8,6 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import BinaryIO, cast
 
 from partita import validate
@@ -20,6 +19,8 @@ _LONGEST_LINE = 1 << 27
 _MOST_BLANK_LINES = 1 << 20
 # A list of short strings takes some twenty times the bytes of the line it was split from.
 _BYTES_PER_CHARACTER = 24
+_MOST_HEAD = 1 << 22  # characters; where lines are longer, two of them
+_BLANK = re.compile(r'[\s"]*+')
 _QUOTED = re.compile(r'"[^"]*"')
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 _NAMES = {"\t": "tabs", ";": "semicolons", ",": "commas", None: "white space"}
@@ -49,7 +50,7 @@ def text_lines(file: BinaryIO, path: str, *, gzipped: bool) -> Iterator[str]:
                     f"line {number} of {path!r} holds a null character, so it is not text; "
                     f"partita reads {FORMATS}."
                 )
-            blank = blank + 1 if line == "\n" else 0
+            blank = blank + 1 if _BLANK.fullmatch(line) else 0
             if blank > _MOST_BLANK_LINES:
                 raise FileError(
                     f"{path!r} has more than {_MOST_BLANK_LINES} blank lines before line "
@@ -61,9 +62,20 @@ def text_lines(file: BinaryIO, path: str, *, gzipped: bool) -> Iterator[str]:
 def head_of(lines: Iterator[str], path: str) -> tuple[int, list[str]]:
     """The number of the first line that is not blank, and that line with a few after it."""
     for number, line in enumerate(lines, 1):
-        if line.strip():
-            return number, [line, *islice(lines, HEAD_LINES - 1)]
+        if not line.isspace():
+            return number, _with_more(line, lines)
     raise FileError(f"{path!r} is empty.")
+
+
+def _with_more(first: str, lines: Iterator[str]) -> list[str]:
+    head, n_characters = [first], len(first)
+    while len(head) < HEAD_LINES and (len(head) < 2 or n_characters < _MOST_HEAD):
+        line = next(lines, "")
+        if not line:
+            break
+        head.append(line)
+        n_characters += len(line)
+    return head
 
 
 def delimiter_of(head: list[str], path: str) -> str | None:
@@ -99,7 +111,6 @@ def rows_of(
 ) -> Iterator[tuple[int, list[str]]]:
     """Each row's line number (its last, if quotes span several) and cells; blank ones are []."""
     if delimiter is None:
-        blank = 0
         for number, line in enumerate(lines, first_line):
             yield number, _words(line)
         return
