@@ -77,7 +77,7 @@ def weighted_draws(draw, most_items=14):
 
 
 @pytest.mark.parametrize("loss", ALL, ids=repr)
-@given(draws=weighted_draws(), seed=st.integers(0, 99), steps=st.lists(st.integers(0, 4)))
+@given(draws=weighted_draws(), seed=st.integers(0, 99), steps=st.lists(st.integers(0, 5)))
 def test_running_totals_equal_recomputed_ones_after_any_moves(loss, draws, seed, steps):
     evidence = Evidence(draws=draws)
     for shared in problems(loss, evidence):
@@ -94,6 +94,8 @@ def test_running_totals_equal_recomputed_ones_after_any_moves(loss, draws, seed,
                 state.move(items, rng.choice(np.flatnonzero(state.sizes), items.size))
             elif step == 3:
                 run.merge()
+            elif step == 4:
+                run.graft(int(rng.integers(shared.n)))
             else:
                 saved = state.save()
                 run.shake(0.5, ["split"])
@@ -118,8 +120,46 @@ def test_totals_are_right_after_softened_sweeps(name, draws, seed):
     run.soften()
     assert state.value <= before + 1e-12
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+    before = state.value
+    run.exchange()
+    assert state.value <= before + 1e-12
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
     run.shake(1.0)
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["id", "nid"])
+def test_two_items_change_places_where_neither_would_go_alone(name):
+    truth = np.repeat([0, 1], 15)
+    draws = pt.Draws([truth, truth, truth, np.where(np.arange(30) == 7, 1, truth)])
+    evidence, loss = Evidence(draws=draws), NAMED[name]
+    state = DrawsProblem(draws, loss, merge=False).state()
+    swapped = truth.copy()
+    swapped[[0, 29]] = 1, 0
+    state.load(swapped)
+    run = Run(state, np.random.default_rng(0), 30, Clock())
+    assert state.exchange(30, 16)
+    assert np.array_equal(state.labels, truth)
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+    run.exchange()
+    assert np.array_equal(state.labels, truth)
+
+
+@pytest.mark.parametrize("name", ["vi", "omari", "pear"])
+def test_a_cluster_of_a_draw_is_taken_over_if_that_helps(name):
+    truth = np.repeat(np.arange(4), 6)
+    evidence, loss = Evidence(draws=pt.Draws([truth] * 5)), NAMED[name]
+    for shared in problems(loss, evidence):
+        if shared.n < 24:
+            continue
+        state = shared.state()
+        run = Run(state, np.random.default_rng(0), 24, Clock(), sweeps=False)
+        state.load(np.where(truth == 2, 1, truth))
+        assert run.graft(13)
+        assert np.array_equal(canonical(state.labels), truth)
+        assert not run.graft(13)
+        assert state.neighbour(13) != state.labels[13]
+        assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["id", "nid"])

@@ -29,13 +29,17 @@ def load(rows, weight, labels, counts):
 def derive(counts, offsets, cell, step, table, j):
     """``table`` becomes ``step[counts]``, and ``j[m]`` the sum of cell over draw m's rows."""
     for m in range(j.shape[0]):
-        total = 0.0
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums at once, as elsewhere: one waits for itself
         for r in range(offsets[m], offsets[m + 1]):
-            for k in range(counts.shape[1]):
-                count = counts[r, k]
-                table[r, k] = step[count]
-                total += cell[count]
-        j[m] = total
+            for k in range(0, counts.shape[1], 4):
+                p, q, s, u = counts[r, k], counts[r, k + 1], counts[r, k + 2], counts[r, k + 3]
+                table[r, k], table[r, k + 1] = step[p], step[q]
+                table[r, k + 2], table[r, k + 3] = step[s], step[u]
+                a += cell[p]
+                b += cell[q]
+                c += cell[s]
+                d += cell[u]
+        j[m] = (a + b) + (c + d)
 
 
 @inner
@@ -90,15 +94,28 @@ def _gains(row, w, cell, counts, table, alpha32, block, gains):
 
 
 @inner
+def dot(x, y):
+    """Σ x y, in four sums."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = x.shape[0] // 4 * 4
+    for m in range(0, whole, 4):
+        a += x[m] * y[m]
+        b += x[m + 1] * y[m + 1]
+        c += x[m + 2] * y[m + 2]
+        d += x[m + 3] * y[m + 3]
+    for m in range(whole, x.shape[0]):
+        a += x[m] * y[m]
+    return (a + b) + (c + d)
+
+
+@inner
 def _own(row, k, w, cell, counts, alpha, own):
     """What the item adds to cell where it is, draw by draw, and the weighted sum of it."""
-    total = 0.0
-    column = np.uint64(k)
+    column, lift = np.uint64(k), np.uint64(w)
     for m in range(row.shape[0]):
         c = np.uint64(counts[row[m], column])
-        own[m] = cell[c] - cell[c - np.uint64(w)]
-        total += alpha[m] * own[m]
-    return total
+        own[m] = cell[c] - cell[c - lift]
+    return dot(alpha, own)
 
 
 @inner
@@ -178,14 +195,15 @@ def expected(t, p, j, e, num, den, w, n):
         top_t += num[5] * e / w
         bottom_t += den[5] * e / w
     noise = 64 * 2.220446049250313e-16 * (abs(w) + n)
-    total = 0.0
+    top_j, bottom_j, top_least, bottom_least = num[2], den[2], num[4], den[4]
+    loss = np.empty(t.shape[0])
     for m in range(t.shape[0]):
         least = min(t[m], e)
-        top = top0 + top_t * t[m] + num[2] * j[m] + num[4] * least
-        bottom = bottom0 + bottom_t * t[m] + den[2] * j[m] + den[4] * least
+        top = top0 + top_t * t[m] + top_j * j[m] + top_least * least
+        bottom = bottom0 + bottom_t * t[m] + bottom_j * j[m] + bottom_least * least
         bad = (abs(top) <= noise) | (bottom <= 0.0)
-        total += 0.0 if bad else p[m] * top / bottom
-    return total
+        loss[m] = (0.0 if bad else top) / (1.0 if bad else bottom)
+    return dot(p, loss)
 
 
 @jit
@@ -195,29 +213,31 @@ def slopes(t, p, j, e, width, num, den, w, n, alpha32, alpha):
     Returns d expected / d e, and how much the rounding makes it rise with e.
     """
     ratio = 1.0 / w if w != 0.0 else 0.0
-    slope, rise = 0.0, 0.0
+    top0 = num[1] * e + num[3] * w + num[6] * n
+    bottom0 = den[1] * e + den[3] * w + den[6] * n
+    top_t, bottom_t = num[0] + num[5] * e * ratio, den[0] + den[5] * e * ratio
+    top_j, bottom_j, top_least, bottom_least = num[2], den[2], num[4], den[4]
+    top_e, bottom_e, top_te, bottom_te = num[1], den[1], num[5] * ratio, den[5] * ratio
+    half, floor = 0.5 / width if width > 0.0 else 0.0, 1e-9 * abs(w)
+    slope, rise = np.empty(t.shape[0]), np.empty(t.shape[0])
     for m in range(t.shape[0]):
         gap = t[m] - e
-        least, below = min(t[m], e), 1.0 if gap > 0 else 0.0
         is_near = abs(gap) < width
-        if is_near:
-            below = 0.5 + gap / (2 * width)
-            least = t[m] - width * below * below
-        product = t[m] * e * ratio
-        top = (num[0] * t[m] + num[1] * e + num[2] * j[m] + num[3] * w + num[4] * least
-               + num[5] * product + num[6] * n)  # fmt: skip
-        bottom = (den[0] * t[m] + den[1] * e + den[2] * j[m] + den[3] * w + den[4] * least
-                  + den[5] * product + den[6] * n)  # fmt: skip
-        inverse = 1.0 / bottom if bottom > 1e-9 * abs(w) else 0.0
+        below = 0.5 + gap * half if is_near else (1.0 if gap > 0 else 0.0)
+        least = t[m] - width * below * below if is_near else min(t[m], e)
+        top = top0 + top_t * t[m] + top_j * j[m] + top_least * least
+        bottom = bottom0 + bottom_t * t[m] + bottom_j * j[m] + bottom_least * least
+        is_good = bottom > floor
+        inverse = (1.0 if is_good else 0.0) / (bottom if is_good else 1.0)
         loss = top * inverse
-        top_e = num[1] + num[4] * below + num[5] * t[m] * ratio
-        bottom_e = den[1] + den[4] * below + den[5] * t[m] * ratio
-        alpha[m] = -p[m] * (num[2] - loss * den[2]) * inverse
+        alpha[m] = -p[m] * (top_j - loss * bottom_j) * inverse
         alpha32[m] = alpha[m]
-        slope += p[m] * (top_e - loss * bottom_e) * inverse
-        if is_near:
-            rise -= p[m] * (num[4] - loss * den[4]) * inverse / (2 * width)
-    return slope, rise
+        slope[m] = (
+            top_e + top_least * below + top_te * t[m]
+            - loss * (bottom_e + bottom_least * below + bottom_te * t[m])
+        ) * inverse  # fmt: skip
+        rise[m] = (loss * bottom_least - top_least) * inverse * (half if is_near else 0.0)
+    return dot(p, slope), dot(p, rise)
 
 
 @inner

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +19,13 @@ if TYPE_CHECKING:
     from partita.typing import IntArray
 
 
+_CHECKED = 1 << 26  # bytes from which on it is asked whether they are free; asking takes its time
+
+
 def coefficients(combination: Combination) -> NDArray[np.float64]:
     """(t, e, j, w, least, product, n) as an array."""
-    return np.array(astuple(combination), dtype=np.float64)
+    c = combination
+    return np.array([c.t, c.e, c.j, c.w, c.least, c.product, c.n], dtype=np.float64)
 
 
 class DrawsProblem:
@@ -44,16 +47,17 @@ class DrawsProblem:
         self.n, self.m = self.weight.size, draws.n_draws
         firsts = np.unique(self.members, return_index=True)[1]
         self.offsets = np.concatenate([[0], np.cumsum(draws.n_clusters)]).astype(np.int64)
-        validate.fits_in_memory(
-            f"The search over {self.m:,} draws of {self.n_items:,} items",
-            4 * self.n * self.m + 6 * LANES * int(self.offsets[-1]),
-            "thin the draws.",
-        )
+        n_bytes = 4 * self.n * self.m + 6 * LANES * int(self.offsets[-1])
+        if n_bytes > _CHECKED:
+            what = f"The search over {self.m:,} draws of {self.n_items:,} items"
+            validate.fits_in_memory(what, n_bytes, "thin the draws.")
+        self.usual = int(1.5 * draws.n_clusters.mean())
         self.rows = np.empty((self.n, self.m), dtype=np.uint32)
         np.add(columns[firsts], self.offsets[:-1], out=self.rows, casting="unsafe")
         self.cell = loss.table(self.n_items)
         self.step = np.append(np.diff(self.cell), 0.0).astype(np.float32)
         self.p = draws.probabilities
+        self.edges = np.cumsum(self.p)
         self.t = kernels.contingency.marginal(draws.labels, self.cell)
         self.num, self.den = coefficients(loss.numerator), coefficients(loss.denominator)
         self.w, self.total = float(self.cell[-1]), float(self.n_items)

@@ -110,7 +110,7 @@ class Plan:
         leaders = self._leaders(1 if self.is_agreed else self._many(3, 2, 2))
         tasks = [(f.start, f.labels, moves) for f in leaders]
         others = [shared.compress(f.labels) for f in self._leaders(8)[1:] if self._is_bent]
-        self._runs(shared, tasks, others=others, is_thorough=not self.is_agreed)
+        self._runs(shared, tasks, others=others, is_thorough=self._is_bent)
         ends = self.found[n_starts:]
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared
@@ -118,7 +118,7 @@ class Plan:
     def _begin(self, shared: Problem, moves: tuple[str, ...]) -> None:
         """Run from a few starts and, unless they agree, from the others."""
         counts, seeds = self._counts(), self.rng.spawn(2)
-        few = [min(n, _AT_FIRST if k < 2 else 0) for k, n in enumerate(counts)]
+        few = self._at_first(counts)
         for done, counted, rng in ((None, few, seeds[0]), (few, counts, seeds[1])):
             starts = [one for kind in self._kinds(counted, rng, done) for one in kind]
             if not starts and not self.found and done:
@@ -128,16 +128,26 @@ class Plan:
             if self.is_agreed or self.clock.is_up():
                 return
 
+    def _at_first(self, counts: Sequence[int]) -> list[int]:
+        """How many starts of each kind come first.
+
+        A loss that bends is held where its draws are, so one of them is begun from another loss.
+        """
+        first = dict.fromkeys(range(2), _AT_FIRST)
+        if self._is_bent and self.settings.starts[:3] == ("sequential", "draws", "losses"):
+            first = {0: _AT_FIRST, 1: 1, 2: 1}
+        return [min(n, first.get(k, 0)) for k, n in enumerate(counts)]
+
     def _agrees(self) -> bool:
         """Whether starts of two kinds ended at the best, and all did, or all but one.
 
-        All must where the loss bends or there are many clusters.
+        All must where there are many clusters, unless the loss bends.
         """
         if not self.found:
             return False
         best = min(self.found, key=lambda f: f.value)
         same = [f.start for f in self.found if f.value <= best.value + 1e-9 * abs(best.value)]
-        is_easy = not self._is_bent and int(best.labels.max()) < _FEW_CLUSTERS
+        is_easy = self._is_bent or int(best.labels.max()) < _FEW_CLUSTERS
         return len(set(same)) > 1 and len(self.found) - len(same) <= is_easy
 
     def _many(self, smooth: int, bent: int, bent_large: int) -> int:

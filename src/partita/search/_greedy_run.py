@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 _MAX_SWEEPS = 100
 _FEW = 32  # items up to which runs can afford to be more thorough
 _TRIPLES = 9  # clusters up to which three are tried together
-_SMALL = 100_000  # items times draws up to which what was rebuilt is softened as well
+_PAIRS = 16  # of items that are tried together at a time
+_BESIDE = 0.5  # chance that a cluster is rebuilt together with the one most like it
+_GRAFTED = 0.4  # chance that a cluster is taken over from a draw
 _MOST = 24  # clusters that patience counts at most
-_WIDTHS = np.geomspace(64.0, 0.5, 8)  # of rounded bends, in steps of e, from a start
-_NARROW = np.geomspace(16.0, 0.5, 4)  # and where a cluster was rebuilt
+_WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split")
 
 
@@ -84,6 +85,7 @@ class Run:
         self.sweeps = "sweep" in moves
         if not (self.softens and self.is_softened and self.soften()):
             self.settle()
+        self.exchange()
         if "merge" in moves and self.merge():
             self.settle()
         self.keep()
@@ -124,18 +126,20 @@ class Run:
         """
         state: Any = self.state
         before, saved = state.value, state.save()
-        self._soften(_WIDTHS)
+        order = self.rng.permutation(state.labels.size)
+        state.soften(order, self.limit, _WIDTHS * state.stride, self.clock.is_up)
+        self.settle()
         if state.value < before - 1e-11 * max(1.0, abs(before)):
             self.keep()
             return True
         state.restore(saved)
         return False
 
-    def _soften(self, widths: NDArray[np.float64]) -> None:
+    def exchange(self) -> None:
+        """Move pairs of items and settle, again and again, where a loss bends in e."""
         state: Any = self.state
-        order = self.rng.permutation(state.labels.size)
-        state.soften(order, self.limit, widths * state.stride, self.clock.is_up)
-        self.settle()
+        while self.is_softened and not self.clock.is_up() and state.exchange(self.limit, _PAIRS):
+            self.settle()
 
     def grow(self) -> None:
         """Allocate every item in random order, from nothing."""
@@ -159,15 +163,38 @@ class Run:
             state.move(seeds, np.flatnonzero(state.sizes == 0)[: seeds.size])
             rest = items[~np.isin(items, seeds)]
         state.allocate(rest, self.limit)
-        least = 1e-11 * max(1.0, abs(before))
-        if abs(state.value - before) <= least:  # the same clusters, perhaps in other columns
+        return self._improves(items, before, saved)
+
+    def graft(self, item: int) -> bool:
+        """Make a cluster of what an item shares one with in some draw; keep it if that is better.
+
+        The clusters that this breaks up settle. So a part of the partition can go over to another
+        mode of the posterior at once, where no item and no cluster alone would.
+        """
+        state, before = self.state, self.state.value
+        inside = state.company(item, self.rng)
+        touched = np.isin(state.labels, state.labels[inside])
+        if touched.sum() == inside.sum() == state.sizes[state.labels[item]]:
             return False
-        if self.is_thorough and self.is_softened and self._is_small:
-            self._soften(_NARROW)
-        else:
-            self.settle(items, 3)
+        saved, free = state.save(), np.flatnonzero(state.sizes == 0)
+        target = int(free[0]) if free.size and state.n_clusters < self.limit else -1
+        if target < 0:
+            return False
+        items = np.flatnonzero(inside)
+        state.move(items, np.full(items.size, target))
+        return self._improves(self.rng.permutation(np.flatnonzero(touched)), before, saved)
+
+    def _improves(self, items: NDArray[np.int64], before: float, saved: Any) -> bool:
+        """Settle where these items were changed; if that is no better than before, go back."""
+        state, least = self.state, 1e-11 * max(1.0, abs(before))
+        wider = [self.settle, self.exchange] if self.is_thorough and self.is_softened else []
+        for further in (lambda: self.settle(items, 3), *wider):
+            if abs(state.value - before) <= least:  # the same clusters, perhaps in other columns
+                return False
+            further()
         if state.value < before - least:
             self.settle()
+            self.exchange()
             self.keep()
             return True
         state.restore(saved)
@@ -209,16 +236,20 @@ class Run:
         return False
 
     def merge(self) -> bool:
-        """Merge the pair of clusters that gains most, again and again; return whether any did."""
+        """Merge pairs of clusters, the best first, as long as any gains; return whether any did."""
         state, any_merged = self.state, False
         while state.n_clusters > 1 and not self.clock.is_up():
             pairs, values = state.merge_values()
-            best = int(np.argmin(values))
-            if values[best] < state.value - 1e-11 * max(1.0, abs(state.value)):
-                a, b = pairs[best]
-                items = np.flatnonzero(state.labels == a)
-                state.move(items, np.full(items.size, b))
-            elif not self._merge_three():
+            bar = state.value - 1e-11 * max(1.0, abs(state.value))
+            used: set[int] = set()
+            for a, b in pairs[np.argsort(values, kind="stable")][: np.count_nonzero(values < bar)]:
+                if (
+                    a not in used
+                    and b not in used
+                    and self._moves_together(np.flatnonzero(state.labels == a), int(b))
+                ):
+                    used |= {int(a), int(b)}
+            if not used and not self._merge_three():
                 return any_merged
             any_merged = True
         return any_merged
@@ -260,10 +291,6 @@ class Run:
                     failed = 0 if self._shake_one(int(column), kind) else failed + 1
 
     @property
-    def _is_small(self) -> bool:
-        return self.state.problem.n_items * getattr(self.state.problem, "m", 1) <= _SMALL
-
-    @property
     def _trivial(self) -> int:
         """The size of clusters not worth rebuilding."""
         return 0 if self.state.labels.size <= _FEW else 1
@@ -271,11 +298,15 @@ class Run:
     def _shake_one(self, column: int, kind: str) -> bool:
         state = self.state
         items = np.flatnonzero(state.labels == column)
+        if self.rng.random() < _GRAFTED:
+            return self.graft(int(self.rng.choice(items)))
         room = min(self.limit - state.n_clusters, int(np.count_nonzero(state.sizes == 0)) - 1)
         if kind == "rebuild" or items.size < 2 or room < 1:
             columns = [column]
             if self.rng.random() < (0.5 if state.labels.size <= _FEW else 0.2):
                 columns.append(int(self.rng.choice(np.flatnonzero(state.sizes))))
+            elif self.rng.random() < _BESIDE:
+                columns += [k for k in [state.neighbour(int(self.rng.choice(items)))] if k >= 0]
             if state.is_rough and self.rng.random() < 0.3:
                 columns += np.flatnonzero(state.sizes == 1).tolist()
             return self.rebuild(columns)

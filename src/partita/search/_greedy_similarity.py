@@ -158,6 +158,20 @@ class SimilarityState:
 
     is_rough = False
 
+    def company(self, item: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Which items are more similar to this one than some number."""
+        inside = self.problem.matrix[item] > rng.uniform(0.1, 0.9)
+        inside[item] = True
+        return np.asarray(inside)
+
+    def neighbour(self, item: int) -> int:
+        """The cluster, other than its own, that the item is most like; -1 if there is none."""
+        likeness = self.sums[:, item] / np.maximum(self.sizes, 1)
+        likeness[self.labels[item]] = -1.0
+        likeness[self.sizes == 0] = -1.0
+        best = int(likeness.argmax())
+        return best if likeness[best] >= 0 else -1
+
     def _slopes(self) -> tuple[float, float]:
         """-∂/∂j and ∂/∂e of the loss here, by differences."""
         e, j = self.totals

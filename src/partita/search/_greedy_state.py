@@ -71,11 +71,11 @@ class DrawsState:
 
     def _grow(self, n_columns: int) -> None:
         """Make room for ``n_columns`` clusters and one more, keeping those there are."""
-        counts, sizes = self.counts.copy(), self.sizes
+        counts, table, sizes = self.counts.copy(), self.table.copy(), self.sizes
         self._widen(_width(n_columns))
         self.counts[:, : sizes.size], self.sizes[: sizes.size] = counts, sizes
-        self.counts[:, sizes.size :] = 0
-        self._derive()
+        self.table[:, : sizes.size] = table
+        self.counts[:, sizes.size :], self.table[:, sizes.size :] = 0, self.problem.step[0]
 
     @property
     def n_clusters(self) -> int:
@@ -85,12 +85,13 @@ class DrawsState:
     def load(self, labels: IntArray) -> None:
         """Start from labels 0 .. K - 1; -1 is in no cluster.
 
-        The width of the tables follows from K alone: sums over them are rounded differently for
-        different widths, and what ran before must not matter.
+        The width of the tables follows from K alone, or that of the draws where items are to be
+        put in yet: sums over them are rounded differently for different widths, and what ran before
+        must not matter.
         """
         p = self.problem
         self.labels[:] = labels
-        n_clusters = int(labels.max()) + 1
+        n_clusters = max(int(labels.max()) + 1, p.usual if labels.min() < 0 else 0)
         if _width(n_clusters) != self.sizes.size:
             self._widen(_width(n_clusters))
         inside = self.labels >= 0
@@ -226,6 +227,40 @@ class DrawsState:
             self.alpha[:] = p.alpha
             self.alpha32[:] = p.alpha
         self.linearise()
+
+    def neighbour(self, item: int) -> int:
+        """The cluster, other than its own, where the item would be best; -1 if there is none."""
+        p, w = self.problem, self.problem.weight[item]
+        others = np.flatnonzero(self.sizes)
+        others = others[others != self.labels[item]]
+        if others.size == 0:
+            return -1
+        gains = (self.alpha32 @ self.table[p.rows[item]])[others]
+        sizes = self.sizes[others]
+        return int(others[(gains - self.slope * (p.cell[sizes + w] - p.cell[sizes])).argmax()])
+
+    def company(self, item: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Which items share a cluster with this one in some draw."""
+        rows = self.problem.rows
+        m = int(np.searchsorted(self.problem.edges, rng.random() * self.problem.edges[-1]))
+        return np.asarray(rows[:, m] == rows[item, m])
+
+    def exchange(self, limit: int, tries: int) -> bool:
+        """Move two items at once where that pays; return whether any were."""
+        p, compiled = self.problem, cast(Any, kernels.greedy_pairs)
+        if not (self.sizes == 0).any():
+            self._grow(self.sizes.size)
+        scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * compiled.POINTS + 1)
+        value = compiled.exchange(
+            tries, *self._tables(), self.alpha32, self.alpha, limit, self._block, self._gains,
+            self._own, p.t, p.p, p.num, p.den, p.w, p.total, self._value, scores, cost,
+        )  # fmt: skip
+        if p.is_linear:
+            self.alpha[:] = p.alpha
+            self.alpha32[:] = p.alpha
+        is_better = bool(value < self._value)
+        self.linearise()
+        return is_better
 
     def _loss(self, j: NDArray[np.float64], e: float) -> float:
         """The loss at totals j and e."""
