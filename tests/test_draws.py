@@ -102,6 +102,16 @@ def test_a_data_frame_names_its_items():
     assert weighted.item_names == ("ada", "bob")
 
 
+def test_a_samplers_data_frame_is_taken_apart_and_not_read_as_items():
+    frame = pd.DataFrame({".chain": [1, 1, 2], "z[1]": [1, 2, 2], "z[2]": [1, 1, 2]})
+    draws = as_draws(frame)
+    assert (draws.n_items, draws.n_chains, draws.item_names) == (2, 2, None)
+    with pytest.raises(ValueError, match=r"sampler's columns: '.chain', .* `as_draws`"):
+        pt.Draws(frame)
+    named = as_draws(pd.DataFrame({"iteration": [0, 1], "ada": [1, 1], "bob": [1, 2]}))
+    assert named.item_names == ("ada", "bob")
+
+
 def test_a_similarity_passed_as_draws_is_recognised():
     with pytest.raises(ValueError, match=r"looks like a similarity matrix: wrap it, Similarity"):
         pt.estimate(np.eye(3) * 0.5 + 0.5)

@@ -48,6 +48,13 @@ FILES = {
     "zarr of ArviZ": lambda p: made(p / "a.zarr", lambda f: tree().to_zarr(f, zarr_format=3)),
     "zarr 2 of ArviZ": lambda p: made(p / "a.zarr", lambda f: tree().to_zarr(f, zarr_format=2)),
     "parquet": lambda p: made(p / "a.parquet", frame().to_parquet),
+    "csv of a frame": lambda p: text(p / "a.csv", frame().to_csv(index=False)),
+    "csv with an index": lambda p: text(p / "a.csv", frame().to_csv()),
+    "tsv with lp__": lambda p: text(
+        p / "a.tsv", frame().assign(lp__=-ALPHA).to_csv(sep="\t", index=False, quoting=2)
+    ),
+    "csv.gz of a frame": lambda p: made(p / "a.csv.gz", lambda f: frame().to_csv(f, index=False)),
+    "txt of R": lambda p: text(p / "a.txt", frame().to_csv(sep=" ", quoting=2).removeprefix('"" ')),
     "cmdstan": lambda p: text(p / "a.csv", cmdstan(LABELS, ALPHA)),
     "cmdstan with warm-up": lambda p: text(p / "a.csv", cmdstan(LABELS, ALPHA, warmup=1)),
     "cmdstan.gz": lambda p: made(
@@ -96,6 +103,9 @@ OBJECTS = {
     "array by chain": lambda: BY_CHAIN,
     "lists": lambda: LABELS.tolist(),
     "DataFrame": lambda: pd.DataFrame(LABELS),
+    "DataFrame of a sampler": frame,
+    "DataFrame of objects": lambda: frame().astype(object),
+    "DataFrame with lp__": lambda: frame().assign(lp__=-ALPHA)[frame().columns[::-1]],
     "Dataset": dataset,
     "Dataset, items first": lambda: dataset(("obs", "chain", "draw")),
     "DataArray": lambda: dataset().z,
@@ -118,6 +128,8 @@ ONE_CHAIN = {
 WITH_ALPHA = {
     *("netcdf 4", "netcdf 4 by netCDF4", "netcdf 3", "zarr of ArviZ", "zarr 2 of ArviZ"),
     *("parquet", "cmdstan chains", "coda.rds", "Dataset", "DataTree", "InferenceData", "NumPyro"),
+    *("csv of a frame", "csv with an index", "tsv with lp__", "csv.gz of a frame", "txt of R"),
+    *("DataFrame of a sampler", "DataFrame with lp__"),
     *("PyMC", "dict by chain", "dict", "cmdstan", "cmdstan.gz", "stacked samples"),
 }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import validate
+from partita import io, validate
 from partita.errors import InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -18,6 +18,12 @@ def column_names(data: Any) -> tuple[str, ...] | None:
     """The columns of a DataFrame, unless they only count."""
     if not hasattr(data, "columns"):
         return None
+    if io.names_variables(data):
+        raise InvalidValueError(
+            "`labels` must have a column for each item; got a DataFrame with a sampler's columns: "
+            f"{', '.join(map(repr, list(data.columns)[:4]))}, ... Pass it to `as_draws`, which "
+            "takes them apart."
+        )
     names = tuple(str(name) for name in data.columns)
     return None if names == tuple(map(str, range(len(names)))) else names
 

@@ -18,7 +18,7 @@ from partita.io._growing import GrowingNpy, rows_in_progress
 from partita.io._names import item_index
 from partita.io._npy_blocks import open_npy
 from partita.io._numpy import read_npy, read_npz
-from partita.io._objects import container_of
+from partita.io._objects import container_of, names_variables
 from partita.io._parquet_blocks import open_parquet
 from partita.io._stream import open_text
 from partita.io._table import Table, read_beside, read_table, table_of
@@ -36,6 +36,7 @@ __all__ = [
     "check_place",
     "container_of",
     "item_index",
+    "names_variables",
     "open_npy",
     "open_parquet",
     "open_text",

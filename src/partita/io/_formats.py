@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,8 +73,8 @@ def open_container(kind: Format, path: str) -> Iterator[tuple[Container, tuple[s
         yield ZarrContainer(path, zarr_arrays(path)), said
     elif kind in ("cmdstan", "cmdstan-gzip"):
         file = CmdStanFile(path, gzipped=kind == "cmdstan-gzip")
-        warm = f"The first {file.n_warmup} rows are warm-up, as its comments say, and left out."
-        yield file.container(os.path.getsize(path)), (*said, *([warm] if file.n_warmup else []))
+        warm = f"The first {file.n_skipped} rows are warm-up, as its comments say, and left out."
+        yield file.container(), (*said, *([warm] if file.n_skipped else []))
     else:
         with Sandbox(kind, path) as sandbox:
             if kind == "netcdf":

@@ -15,7 +15,9 @@ import numpy as np
 
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.io._choose import Entry
-from partita.io._container import Box
+from partita.io._columns import are_variables
+from partita.io._container import Box, Container
+from partita.io._wide import Wide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,8 +62,10 @@ def _dtype(array: Any) -> np.dtype[Any]:
     return found
 
 
-def container_of(data: Any) -> Variables | None:
+def container_of(data: Any) -> Container | None:
     """Return what ``data`` holds, or None if it is no object of a sampler."""
+    if hasattr(data, "columns") and hasattr(data, "dtypes"):
+        return _frame(data)
     for recognise in (_xarray, _multi_trace, _numpyro, _cmdstanpy, _dict):
         found = recognise(data)
         if found is not None:
@@ -69,6 +73,27 @@ def container_of(data: Any) -> Variables | None:
                 raise InvalidValueError(f"{found.where} holds no array of draws.")
             return found
     return None
+
+
+def names_variables(frame: Any) -> bool:
+    """Whether the columns of a DataFrame are a sampler's rather than an item each."""
+    return are_variables([str(name) for name in frame.columns])
+
+
+def _frame(data: Any) -> Wide | None:
+    """A DataFrame whose columns are named as samplers do; None where columns are items."""
+    if not names_variables(data):
+        return None
+    names = [str(name) for name in data.columns]
+    dtypes = [getattr(dtype, "kind", "O") for dtype in data.dtypes]
+    kinds = [kind if kind in "biuf" else "U" for kind in dtypes]
+
+    def columns_at(positions: Sequence[int], start: int, stop: int) -> NDArray[Any]:
+        if hasattr(data, "iloc"):
+            return np.asarray(data.iloc[start:stop, list(positions)])
+        return np.stack([np.asarray(data[names[i]])[start:stop] for i in positions], axis=1)
+
+    return Wide("the DataFrame", None, len(data), names, kinds, [8] * len(names), columns_at)
 
 
 def _xarray(data: Any) -> Variables | None:

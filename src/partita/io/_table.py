@@ -14,11 +14,12 @@ from partita.errors import FileError, InvalidTypeError, InvalidValueError
 from partita.io._blocks import chain_numbers
 from partita.io._container import Container, Found, beside_labels, labels_in
 from partita.io._formats import CONTAINERS, open_container
-from partita.io._lines import text_lines
+from partita.io._lines import delimiter_name, text_lines
 from partita.io._numpy import Archive, Header, read_open_npy
 from partita.io._premium import is_premium, n_subjects
 from partita.io._source import Format, format_of, opened, path_text, reading
-from partita.io._text import read_text
+from partita.io._text import Begun, begin, read_text
+from partita.io._text_columns import DelimitedColumns
 from partita.typing import Path
 
 _TRACE, _ABOUT = "trace:", "about:"
@@ -121,8 +122,12 @@ def read_table(
             _only_for("text", text, header=header, index=index)
             table = _from_npz(file, text, key) if kind == "npz" else _from_npy(file, text, key)
         else:
+            begun = begin(text_lines(file, text, gzipped=kind == "gzip"), text)
+            shape = begun.columns(index) if orient == "draws" and header is not False else None
+            if shape is not None:
+                return _checked(_from_columns(begun, kind == "gzip", shape, key), text)
             _only_for(".npz, NetCDF, Zarr, Parquet, R and CmdStan", text, key=key)
-            table = _from_text(file, text, kind == "gzip", orient, header, index)
+            table = _from_text(begun, kind == "gzip", orient, header, index)
     return _checked(_oriented(table, orient), text)
 
 
@@ -166,18 +171,33 @@ def _only_for(what: str, path: str, **arguments: object) -> None:
             )
 
 
+def _from_columns(
+    begun: Begun, gzipped: bool, shape: tuple[int | None, bool], key: str | None
+) -> Table:
+    """Labels of a text table whose header names variables, as a sampler's does."""
+    index, short = shape
+    file = DelimitedColumns(
+        begun.path, gzipped=gzipped, delimiter=begun.delimiter, index=index, short=short
+    )
+    table = table_of(file.container(), key)
+    said = [f"Cells are separated by {delimiter_name(begun.delimiter)}."]
+    said.append(f"Line {begun.top.line} is a header: it names variables, as samplers do.")
+    if index is not None:
+        said.append(f"Column {index + 1} is an index and left out.")
+    return replace(table, assumptions=(*said, *table.assumptions))
+
+
 def _from_text(
-    file: BinaryIO,
-    path: str,
+    begun: Begun,
     gzipped: bool,
     orient: str,
     header: bool | None,
     index: int | str | bool | None,
 ) -> Table:
-    lines = text_lines(file, path, gzipped=gzipped)
+    path = begun.path
     if is_premium(path) and orient == "draws":
         header, index = header or False, False if index is None else index
-    read = read_text(lines, path, orient=orient, header=header, index=index)
+    read = read_text(begun, orient=orient, header=header, index=index)
     said = ("The file is compressed with gzip.", *read.assumptions)
     n_fitted = n_subjects(path) if is_premium(path) and orient == "draws" else None
     if n_fitted is not None and 0 < n_fitted < read.labels.shape[1] and not read.column_names:

@@ -14,6 +14,7 @@ from partita import validate
 from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.io._body import Body
 from partita.io._cells import is_number, is_text, shown
+from partita.io._columns import are_variables
 from partita.io._lines import delimiter_name, delimiter_of, head_of, rows_of
 
 if TYPE_CHECKING:
@@ -69,21 +70,46 @@ class _Plan:
     header_why: str
 
 
-def read_text(
-    lines: Iterator[str],
-    path: str,
-    *,
-    orient: str,
-    header: bool | None,
-    index: int | str | bool | None,
-) -> TextTable:
-    """Read a whole text table; see ``read_table`` for the rules."""
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """A text file of which the first lines have been looked at."""
+
+    path: str
+    delimiter: str | None
+    line: int
+    lines: Iterator[str]
+    """All of them, from ``line`` on."""
+    top: _Top
+
+    def columns(self, index: int | str | bool | None) -> tuple[int | None, bool] | None:
+        """Where the first row names variables: the index column, and whether its cell is missing.
+
+        None where the columns are items, as far as names tell.
+        """
+        top = self.top
+        plan = _planned(top, True, index)
+        names = [cell.strip() for cell in top.beside(plan.index)]
+        if not are_variables(names) or len(set(names)) < len(names):
+            return None
+        return plan.index, top.is_short
+
+
+def begin(lines: Iterator[str], path: str) -> Begun:
+    """Look at the first lines of a text file."""
     line, head = head_of(lines, path)
     delimiter = delimiter_of(head, path)
     top = _top_of(head, delimiter, path, line)
+    return Begun(path, delimiter, line, chain(head, lines), top)
+
+
+def read_text(
+    begun: Begun, *, orient: str, header: bool | None, index: int | str | bool | None
+) -> TextTable:
+    """Read a whole text table; see ``read_table`` for the rules."""
+    path, delimiter, top = begun.path, begun.delimiter, begun.top
     plan = _planned(top, header, index)
-    stream = chain(head, lines)
-    next(cells for _, cells in rows_of(stream, delimiter, path, line) if cells)
+    stream = begun.lines
+    next(cells for _, cells in rows_of(stream, delimiter, path, begun.line) if cells)
     body = Body(path, top.width, plan.index)
     body.read(stream, delimiter, top.line + 1)
     if plan.header is None:
