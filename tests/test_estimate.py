@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import partita as pt
+from partita.errors import FileError
 from partita.losses import Combination, RatioLoss
 from partita.search import Candidate
 
@@ -222,6 +224,56 @@ def test_a_file_that_holds_no_estimate_is_refused(draws, tmp_path):
     draws.save(tmp_path / "draws.npz")
     with pytest.raises(OSError, match="does not hold an estimate"):
         pt.Estimate.load(tmp_path / "draws.npz")
+
+
+@pytest.fixture(scope="module")
+def saved(draws, tmp_path_factory):
+    """The arrays of an estimate with memberships and a path."""
+    path = tmp_path_factory.mktemp("saved") / "best.npz"
+    search = pt.search.NMF("ls", ranks=(2, 3), n_init=1)
+    pt.estimate(draws, loss="binder", search=search, rng=0).save(path)
+    with np.load(path) as file:
+        return {name: file[name] for name in file.files}
+
+
+ONES = np.ones((3, 2))
+WRONG = {
+    "rows of memberships": {"memberships": ONES},
+    "columns of memberships": {"memberships": np.ones((60, 1))},
+    "a vector of memberships": {"memberships": np.ones(60)},
+    "text for memberships": {"memberships": np.full((60, 3), "x")},
+    "labels far apart": {"labels": np.arange(60) * 10**12},
+    "negative labels": {"labels": np.arange(60) - 3},
+    "no labels": {"labels": np.zeros(0, np.int64)},
+    "labels of draws": {"labels": np.zeros((2, 60), np.int64)},
+    "floats for labels": {"labels": np.zeros(60)},
+    "too few names": {"item_names": np.array(["a"])},
+    "numbers for names": {"item_names": np.arange(60)},
+    "history": {"history": np.zeros(7)},
+    "labels of a step": {"path/0/labels": np.zeros(3, np.int64)},
+    "far labels of a step": {"path/0/labels": np.full(60, 10**12)},
+    "memberships of a step": {"path/1/memberships": ONES},
+    "restarts": {"path/1/restart_labels": np.zeros(3)},
+    "about": {"about": np.array("[]")},
+    "deep about": {"about": np.array("[" * 10**5)},
+    "about in bytes": {"about": np.zeros(9, "S3")},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_saved_estimate_that_does_not_fit_together_is_refused(saved, tmp_path, wrong):
+    np.savez(tmp_path / "best.npz", **{**saved, **WRONG[wrong]})
+    with pytest.raises(FileError, match="does not hold an estimate that partita saved"):
+        pt.Estimate.load(tmp_path / "best.npz")
+
+
+@pytest.mark.parametrize("field", ["expected_loss", "loss", "search", "path", "info", "seed"])
+def test_what_is_said_about_an_estimate_is_checked(saved, tmp_path, field):
+    about = json.loads(str(saved["about"]))
+    for value in (None, "x", [1], {"class": "VI", "fields": [3]}, [{"rank": "x"}]):
+        np.savez(tmp_path / "best.npz", **{**saved, "about": json.dumps({**about, field: value})})
+        with pytest.raises(FileError, match="does not hold an estimate"):
+            pt.Estimate.load(tmp_path / "best.npz")
 
 
 def test_a_frame_has_a_row_an_item(draws):

@@ -9,7 +9,7 @@ import pytest
 
 from partita import validate
 from partita.errors import FileError, InvalidTypeError, InvalidValueError, OutOfMemoryError
-from partita.io import read_npz, read_table, write_npy, write_npz
+from partita.io import _numpy, read_npz, read_table, write_npy, write_npz
 
 LABELS = np.array([[0, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
@@ -278,6 +278,27 @@ class TestNpz:
     def test_what_does_not_fit(self, tmp_path, beside):
         np.savez(tmp_path / "d.npz", labels=LABELS, **beside)
         with pytest.raises(FileError, match="does not fit its labels"):
+            read_table(tmp_path / "d.npz")
+
+    @pytest.mark.parametrize("name", ["weights", "chains", "item_names", "trace:x", "about:x"])
+    def test_what_does_not_fit_is_not_read(self, tmp_path, monkeypatch, name):
+        kind = "U4" if name in ("item_names", "about:x") else np.int64
+        np.savez_compressed(tmp_path / "d.npz", labels=LABELS, **{name: np.zeros(1 << 16, kind)})
+        read = []
+        whole = _numpy.Archive.read
+        monkeypatch.setattr(
+            _numpy.Archive, "read", lambda self, one: (read.append(one), whole(self, one))[1]
+        )
+        with pytest.raises(FileError, match="does not fit its labels: shape"):
+            read_table(tmp_path / "d.npz")
+        assert read == []
+
+    def test_all_that_is_read_must_fit_in_the_memory(self, tmp_path, monkeypatch):
+        traces = {f"trace:{i}": np.zeros(2) for i in range(99)}
+        np.savez(tmp_path / "d.npz", labels=LABELS, **traces)
+        assert len(read_table(tmp_path / "d.npz").traces) == 99
+        monkeypatch.setattr(validate, "free_memory", lambda: 4000)
+        with pytest.raises(OutOfMemoryError):
             read_table(tmp_path / "d.npz")
 
     def test_a_key_that_is_not_there(self, tmp_path):

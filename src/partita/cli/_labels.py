@@ -20,8 +20,10 @@ def read(option: str, path: str, items: Sequence[str] | None = None) -> NDArray[
     Where the file names the items and they are ``items`` in another order, the labels come in
     the order of ``items``.
     """
-    if path.endswith(".npz") and "about" in (saved := io.read_npz(path)):
-        return saved["labels"]
+    if path.endswith(".npz") and "about" in io.read_npz(path):
+        from partita.estimation import Estimate
+
+        return Estimate.load(path).labels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PartitaWarning)
         try:

@@ -12,6 +12,8 @@ import numpy as np
 
 from partita import io, losses, search, validate
 from partita.errors import FileError
+from partita.io import Layout
+from partita.partitions import canonical
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +25,18 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _STEP_ARRAYS = ("labels", "memberships", "restart_labels", "restart_objectives")
+_WHAT = "an estimate that partita saved"
+_LAYOUTS = {
+    "about": Layout("U", (), required=True),
+    "labels": Layout("iu", ("items",), required=True),
+    "memberships": Layout("f", ("items", "*")),
+    "history": Layout("f", ("*", 3)),
+    "item_names": Layout("U", ("items",)),
+    "path/*/labels": Layout("iu", ("items",)),
+    "path/*/memberships": Layout("f", ("items", "*")),
+    "path/*/restart_labels": Layout("iu", ("*", "*")),
+    "path/*/restart_objectives": Layout("f", ("*",)),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +185,7 @@ class Estimate:
     @classmethod
     def load(cls, path: Path) -> Estimate:
         """Read what :meth:`save` wrote."""
-        arrays = io.read_npz(path)
+        arrays = io.read_npz(path, _LAYOUTS, what=_WHAT)
         try:
             about = json.loads(str(arrays["about"]))
             if about["format"] != _FORMAT:
@@ -181,20 +195,37 @@ class Estimate:
                 found: dict[str, Any] = {n: arrays.get(f"path/{i}/{n}") for n in _STEP_ARRAYS}
                 steps.append(Step(**row, **found))
             names = arrays.get("item_names")
-            return cls(
+            made = cls(
                 labels=arrays["labels"],
-                expected_loss=about["expected_loss"],
+                expected_loss=float(about["expected_loss"]),
                 loss=_restore(about["loss"], losses),
                 search=_restore(about["search"], search),
                 memberships=arrays.get("memberships"),
                 path=tuple(steps),
                 seed=int(about["seed"]),
                 item_names=None if names is None else tuple(names.tolist()),
-                info=about["info"],
+                info=dict(about["info"]),
                 history=arrays.get("history"),
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise FileError(f"{path} does not hold an estimate that partita saved.") from error
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise FileError(f"{path} does not hold {_WHAT}.") from error
+        _check(made, path)
+        return made
+
+
+def _check(made: Estimate, path: Path) -> None:
+    """Refuse labels that are not canonical, and memberships and steps that do not fit them."""
+    if not made.labels.size or not np.array_equal(canonical(made.labels), made.labels):
+        raise FileError(f"{path} does not hold {_WHAT}: labels are not numbered in order.")
+    steps = [(s.labels, s.memberships) for s in made.path if s.labels is not None]
+    for labels, memberships in [(made.labels, made.memberships), *steps]:
+        most = labels.size if memberships is None else memberships.shape[1]
+        if labels.min() < 0 or labels.max() >= most:
+            raise FileError(f"{path} does not hold {_WHAT}: memberships lack a cluster.")
+    of_steps = ((s.rank, s.n_clusters, s.expected_loss, s.objective or 0.0) for s in made.path)
+    plain = all(isinstance(value, int | float) for row in of_steps for value in row)
+    if not plain or not all(map(_is_plain, made.info.values())):
+        raise FileError(f"{path} does not hold {_WHAT}: what it says of itself is not plain.")
 
 
 def _is_plain(value: Any) -> bool:

@@ -15,9 +15,11 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 from partita.io._blocks import Blocks
 from partita.io._container import WEIGHTS, Found
 from partita.io._growing import GrowingNpy, rows_in_progress
+from partita.io._layout import Layout
 from partita.io._names import item_index
 from partita.io._npy_blocks import open_npy
-from partita.io._numpy import read_npy, read_npz
+from partita.io._npz import read_npz
+from partita.io._numpy import read_npy
 from partita.io._objects import container_of, names_variables
 from partita.io._parquet_blocks import open_parquet
 from partita.io._stream import open_text
@@ -31,6 +33,7 @@ __all__ = [
     "Blocks",
     "Found",
     "GrowingNpy",
+    "Layout",
     "Table",
     "Weights",
     "check_place",

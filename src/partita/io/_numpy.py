@@ -12,7 +12,7 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any, BinaryIO
@@ -222,9 +222,9 @@ class Archive:
         with self._open(name) as stream:
             return read_array(stream, self._members[name].file_size, self._what(name))
 
-    def check_memory(self) -> None:
-        """Refuse an archive whose arrays together are larger than the memory that is free."""
-        total = sum(info.file_size for info in self._members.values())
+    def check_memory(self, names: Iterable[str]) -> None:
+        """Refuse arrays that together are larger than the memory that is free."""
+        total = sum(self._members[name].file_size for name in names)
         validate.fits_in_memory(repr(self._path), total, "read it in parts or free some.")
 
     def listing(self) -> str:
@@ -246,36 +246,3 @@ def read_npy(path: Path) -> NDArray[Any]:
         if format_of(file, text) != "npy":
             raise FileError(f"{text!r} is not an .npy file.")
         return read_open_npy(file, text)
-
-
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """Read every array of an ``.npz`` file, without pickle.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file written by :func:`write_npz` or by ``np.savez``.
-
-    Returns
-    -------
-    dict of str to array
-        Numbers and text; an archive that holds Python objects is refused.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> import numpy as np
-    >>> from partita.io import write_npz
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "a.npz")
-    ...     write_npz(path, {"labels": np.array([[0, 0, 1]])})
-    ...     print(read_npz(path))
-    {'labels': array([[0, 0, 1]])}
-    """
-    text = path_text(path)
-    with opened(text) as file:
-        if format_of(file, text) != "npz":
-            raise FileError(f"{text!r} is not an .npz file.")
-        archive = Archive(file, text)
-        archive.check_memory()
-        return {name: archive.read(name) for name in archive.headers}

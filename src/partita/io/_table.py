@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
@@ -14,6 +15,7 @@ from partita.errors import FileError, InvalidTypeError, InvalidValueError
 from partita.io._blocks import chain_numbers
 from partita.io._container import Container, Found, beside_labels, labels_in
 from partita.io._formats import CONTAINERS, open_container
+from partita.io._layout import Layout, fitting
 from partita.io._lines import delimiter_name, text_lines
 from partita.io._numpy import Archive, Header, read_open_npy
 from partita.io._premium import is_premium, n_subjects
@@ -23,7 +25,13 @@ from partita.io._text_columns import DelimitedColumns
 from partita.typing import Path
 
 _TRACE, _ABOUT = "trace:", "about:"
-_KIND_OF = {"weights": "iuf", "chains": "iuU", "item_names": "U"}
+_BESIDE = {
+    "weights": Layout("iuf", ("draws",)),
+    "chains": Layout("iuU", ("draws",)),
+    "item_names": Layout("U", ("items",)),
+    _TRACE + "*": Layout("biuf", ("draws",)),
+    _ABOUT + "*": Layout("Uf", ()),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +128,10 @@ def read_table(
             return _checked(_from_container(kind, text, key, orient), text)
         if kind in ("npy", "npz"):
             _only_for("text", text, header=header, index=index)
-            table = _from_npz(file, text, key) if kind == "npz" else _from_npy(file, text, key)
+            if kind == "npz":
+                table = _from_npz(file, text, key, orient)
+            else:
+                table = _from_npy(file, text, key)
         else:
             begun = begin(text_lines(file, text, gzipped=kind == "gzip"), text)
             shape = begun.columns(index) if orient == "draws" and header is not False else None
@@ -220,45 +231,42 @@ def _from_npy(file: BinaryIO, path: str, key: str | None) -> Table:
     return _in_chains(read_open_npy(file, path), repr(path))
 
 
-def _from_npz(file: BinaryIO, path: str, key: str | None) -> Table:
+def _from_npz(file: BinaryIO, path: str, key: str | None, orient: str) -> Table:
     archive = Archive(file, path)
     chosen, why = _chosen(archive, path, key)
+    beside = key is None and chosen == "labels"
+    names = _beside(archive, path, orient) if beside else []
+    archive.check_memory((chosen, *names))
     table = _in_chains(archive.read(chosen), f"array {chosen!r} of {path!r}")
     said = (f"Labels are the array {chosen!r}: {why}.", *table.assumptions)
     table = replace(table, assumptions=said)
-    if key is not None or chosen != "labels":
+    if not beside:
         return table
-    beside = {name: archive.read(name) for name in archive.headers if name in _KIND_OF}
-    for name, array in beside.items():
-        if array.dtype.kind not in _KIND_OF[name]:
-            raise _not_ours(path, name, f"dtype {array.dtype}")
-    names = beside.get("item_names")
-    if names is not None and names.ndim != 1:
-        raise _not_ours(path, "item_names", f"shape {names.shape}")
-    traces = {
-        name.removeprefix(_TRACE): archive.read(name)
-        for name in archive.headers
-        if name.startswith(_TRACE)
-    }
+    found = {name: archive.read(name) for name in names}
+    item_names = found.get("item_names")
     return replace(
         table,
-        item_names=None if names is None else tuple(names.tolist()),
-        weights=beside.get("weights"),
-        chains=beside.get("chains", table.chains),
-        traces=traces,
-        about=_about(archive, path),
+        item_names=None if item_names is None else tuple(item_names.tolist()),
+        weights=found.get("weights"),
+        chains=found.get("chains", table.chains),
+        traces={k.removeprefix(_TRACE): v for k, v in found.items() if k.startswith(_TRACE)},
+        about={k.removeprefix(_ABOUT): v.item() for k, v in found.items() if k.startswith(_ABOUT)},
     )
 
 
-def _about(archive: Archive, path: str) -> dict[str, str | float]:
-    about: dict[str, str | float] = {}
-    for name in archive.headers:
-        if name.startswith(_ABOUT):
-            value = archive.read(name)
-            if value.shape != () or value.dtype.kind not in "Uf":
-                raise _not_ours(path, name, f"shape {value.shape}, dtype {value.dtype}")
-            about[name.removeprefix(_ABOUT)] = value.item()
-    return about
+def _beside(archive: Archive, path: str, orient: str) -> list[str]:
+    """The arrays beside the labels, if their headers fit them; nothing is read."""
+    shape = archive.headers["labels"].shape
+    if len(shape) < 2:
+        return []
+    n_draws, n_items = math.prod(shape[:-1]), shape[-1]
+    if orient == "items":
+        n_draws, n_items = n_items, n_draws
+    names, wrong = fitting(archive.headers, _BESIDE, {"draws": n_draws, "items": n_items})
+    if wrong is not None:
+        count = f"{n_items} items" if wrong[0] == "item_names" else f"{n_draws} draws"
+        raise _not_ours(path, wrong[0], f"{wrong[1]} for {count}")
+    return names
 
 
 def _chosen(archive: Archive, path: str, key: str | None) -> tuple[str, str]:

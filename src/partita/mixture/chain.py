@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import io, kernels
-from partita.errors import FileError
+from partita import kernels
 from partita.kernels import mixture_types as types
-from partita.mixture import assembly, starts
+from partita.mixture import assembly, checkpoint, starts
 from partita.mixture.moves import ITEMS
 
 if TYPE_CHECKING:
@@ -101,7 +100,11 @@ def run_chain(job: Job, report: Callable[[Report], bool]) -> Run:
     model = assembly.make_model(job.resolved, job.partition, job.concentration)
     labels = _label_store(job, model.x.shape[0])
     traces = np.full((job.n_draws, len(TRACES)), np.nan)
-    state = _resume(job, traces) or _fresh(job, model)
+    kept = checkpoint.load(job, model, len(TRACES))
+    if kept is None:
+        state = _fresh(job, model)
+    else:
+        state, traces[: len(kept[1])] = kept
     work = assembly.make_work(model, state.order.size)
     plan = _plan(job)
     step = _kernel(job.moves.items)
@@ -153,11 +156,6 @@ def labels_path(folder: str, chain: int) -> Path:
     return Path(folder) / f"labels-{chain}.npy"
 
 
-def _state_path(job: Job) -> Path:
-    assert job.folder is not None
-    return Path(job.folder) / f"state-{job.chain}.npz"
-
-
 def _kernel(items: str) -> Any:
     if items == "collapsed":
         return kernels.mixture_collapsed.advance_collapsed
@@ -185,40 +183,15 @@ def _label_store(job: Job, n_items: int) -> Any:
     if job.folder is None:
         return np.empty(shape, dtype)
     path = labels_path(job.folder, job.chain)
-    if job.keep_state and path.exists() and _state_path(job).exists():
-        return np.lib.format.open_memmap(path, mode="r+")
-    return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    old = job.keep_state and path.exists() and checkpoint.state_path(job).exists()
+    return checkpoint.labels_store(path, shape, dtype, old=old)
 
 
 def _save(job: Job, state: types.State, labels: Any, traces: NDArray[np.float64]) -> None:
     """First the draws, then the state that counts them: a kill between loses time alone."""
     if isinstance(labels, np.memmap):
         labels.flush()
-    done = int(state.cursor[types.STORED])
-    arrays = {f"state:{name}": value for name, value in state._asdict().items()}
-    arrays["traces"] = traces[:done]
-    arrays["fingerprint"] = np.array(job.fingerprint)
-    io.write_npz(_state_path(job), arrays)
-
-
-def _resume(job: Job, traces: NDArray[np.float64]) -> types.State | None:
-    if not job.keep_state or not _state_path(job).exists():
-        return None
-    path = _state_path(job)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        same = str(arrays["fingerprint"]) == job.fingerprint
-        state = types.State(**{name: arrays[f"state:{name}"] for name in types.State._fields})
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise FileError(
-            f"{str(path)!r} is not a checkpoint of this sampler ({error}); give another path."
-        ) from None
-    if not same:
-        raise FileError(f"{str(path)!r} belongs to another run; give another `checkpoint`.")
-    done = arrays["traces"].shape[0]
-    traces[:done] = arrays["traces"]
-    return state
+    checkpoint.save(job, state, traces)
 
 
 def _report(job: Job, state: types.State, traces: NDArray[np.float64]) -> Report:

@@ -17,6 +17,7 @@ import numpy as np
 from partita import io, validate
 from partita.draws import Draws
 from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
+from partita.io import Layout
 from partita.mixture import partition_priors, priors, record, starts
 from partita.mixture.chain import TRACES, Job, Run, label_dtype, labels_path
 from partita.mixture.data import read_data
@@ -26,6 +27,8 @@ from partita.mixture.running import Callback, run_jobs
 if TYPE_CHECKING:
     from partita.typing import Path as PathLike
     from partita.typing import Seed
+
+_RUN = {"fingerprint": Layout("U", (), required=True), "seed": Layout("U", (), required=True)}
 
 
 def sample_mixture(
@@ -175,13 +178,13 @@ def _kept_seed(checkpoint: PathLike, rng: Seed, fingerprint: str) -> int:
     folder = Path(os.fspath(checkpoint))
     path = folder / "run.npz"
     if path.exists():
-        kept = io.read_npz(path)
+        kept = io.read_npz(path, _RUN, what="a run; remove the folder or give another `checkpoint`")
         if str(kept["fingerprint"]) != fingerprint:
             raise FileError(
                 f"`checkpoint` {str(folder)!r} holds a run with other data or settings; give "
                 "another path, or remove it."
             )
-        seed = int(str(kept["seed"]))
+        seed = _number(str(kept["seed"]), path)
         if rng is not None and validate.seed(rng) != seed:
             raise FileError(
                 f"`checkpoint` {str(folder)!r} holds a run with seed {seed}; give that seed or "
@@ -197,6 +200,12 @@ def _kept_seed(checkpoint: PathLike, rng: Seed, fingerprint: str) -> int:
     seed = validate.seed(rng)
     io.write_npz(path, {"fingerprint": np.array(fingerprint), "seed": np.array(str(seed))})
     return seed
+
+
+def _number(text: str, path: Path) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 100):
+        raise FileError(f"{str(path)!r} is corrupt: its seed is no whole number.")
+    return int(text)
 
 
 def _folder(checkpoint: PathLike | None, workers: int, n_draws: int, n_items: int) -> str | None:
