@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from partita.kernels import nmf_quotients
+import partita as pt
+from partita.kernels import _nvrtc, nmf_quotients
 
 
 @pytest.mark.parametrize("n", [1, 511, 512, 513, 20_000, 100_000])
@@ -39,3 +42,48 @@ def test_a_cpu_has_none():
     V, A = np.ones((4, 4)), np.ones((1, 2, 4))
     assert nmf_quotients.quotient_sums(V, A, A) is None
     assert nmf_quotients.quotient_sums(*(torch.asarray(x) for x in (V, A, A))) is None
+
+
+def test_a_kernel_that_fails_is_said_once_and_arrays_do_its_work(monkeypatch):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, (20, 30))
+    V = torch.asarray(np.array(pt.posterior_similarity(labels).to_dense()))
+    how = {"model": "kl", "rank": 3, "n_init": 2, "solver": "mu", "rng": 0}
+    expected = pt.factorize(V, **how)
+    tried = []
+
+    def broken(*_):
+        tried.append(1)
+        raise _nvrtc.KernelError("it did not compile for sm_90, no such thing")
+
+    monkeypatch.setattr(nmf_quotients, "_failed", set())
+    monkeypatch.setattr(nmf_quotients, "_is_on_gpu", lambda V: True)
+    monkeypatch.setattr(nmf_quotients, "_torch", broken)
+    with pytest.warns(pt.errors.PartitaWarning, match=r"did not compile for sm_90.*more slowly"):
+        found = pt.factorize(V, **how)
+    assert torch.equal(found.H, expected.H)
+    assert len(tried) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ({"nvrtcCompileProgram": 6}, "did not compile for sm_90"),
+        ({"nvrtcCreateProgram": 1}, "could not be read, error 1"),
+        ({"nvrtcGetCUBIN": 2}, "could not be copied, error 2"),
+        ({"cuModuleLoadData": 200}, "could not be loaded, error 200"),
+        ({"nvrtcGetCUBINSize": None}, "not as expected"),
+    ],
+)
+def test_every_failure_of_the_compiler_is_one_kind_of_error(monkeypatch, made, said):
+    names = "CreateProgram CompileProgram GetProgramLogSize GetProgramLog GetCUBINSize GetCUBIN"
+    status = {f"nvrtc{name}": 0 for name in [*names.split(), "DestroyProgram"]}
+    status |= {"cuModuleLoadData": 0, "cuModuleGetFunction": 0} | made
+    calls = {
+        name: (lambda *_, code=code: code) for name, code in status.items() if code is not None
+    }
+    monkeypatch.setattr(_nvrtc, "_compiler", lambda: SimpleNamespace(**calls))
+    monkeypatch.setattr(_nvrtc, "_driver", lambda: SimpleNamespace(**calls))
+    with pytest.raises(_nvrtc.KernelError, match=said):
+        _nvrtc.compiled("source", "quotient_sums", "sm_90")

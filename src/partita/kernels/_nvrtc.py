@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Any
 
 
+class KernelError(RuntimeError):
+    """A kernel that could not be compiled, loaded or launched; arrays can do its work."""
+
+
 class Kernel:
     """A function on the device: called with a grid, threads, pointers, whole numbers, a stream."""
 
@@ -34,7 +38,7 @@ class Kernel:
             self._function, *grid, threads, 1, 1, 0, ctypes.c_void_p(stream), table, None
         )
         if status:
-            raise RuntimeError(f"CUDA could not launch a kernel: error {status}.")
+            raise KernelError(f"it could not be launched, error {status}")
 
 
 def compiled(source: str, name: str, architecture: str) -> Kernel | None:
@@ -42,31 +46,39 @@ def compiled(source: str, name: str, architecture: str) -> Kernel | None:
     nvrtc, driver = _compiler(), _driver()
     if nvrtc is None or driver is None:
         return None
-    image = _image(nvrtc, source, architecture)
-    module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    if driver.cuModuleLoadData(ctypes.byref(module), image):
-        return None
-    if driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()):
-        return None
+    try:
+        image = _image(nvrtc, source, architecture)
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        _check("loaded", driver.cuModuleLoadData(ctypes.byref(module), image))
+        _check("found", driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
+    except (AttributeError, OSError, ctypes.ArgumentError) as error:  # of another version
+        raise KernelError(f"its compiler or driver is not as expected, {error}") from None
     return Kernel(driver, function)
 
 
 def _image(nvrtc: Any, source: str, architecture: str) -> Any:
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None)
+    words = (source.encode(), b"kernel.cu", 0, None, None)
+    _check("read", nvrtc.nvrtcCreateProgram(ctypes.byref(program), *words))
     try:
         options = (ctypes.c_char_p * 1)(f"--gpu-architecture={architecture}".encode())
         if nvrtc.nvrtcCompileProgram(program, 1, options):
             nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-            log = ctypes.create_string_buffer(size.value)
+            log = ctypes.create_string_buffer(max(1, size.value))
             nvrtc.nvrtcGetProgramLog(program, log)
-            raise RuntimeError(f"CUDA source did not compile: {log.value.decode()}")
-        nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
-        image = ctypes.create_string_buffer(size.value)
-        nvrtc.nvrtcGetCUBIN(program, image)
+            said = " ".join(log.value.decode(errors="replace").split())
+            raise KernelError(f"it did not compile for {architecture}, {said[:300]}")
+        _check("measured", nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size)))
+        image = ctypes.create_string_buffer(max(1, size.value))
+        _check("copied", nvrtc.nvrtcGetCUBIN(program, image))
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
     return image
+
+
+def _check(what: str, status: int) -> None:
+    if status:
+        raise KernelError(f"it could not be {what}, error {status}")
 
 
 @cache

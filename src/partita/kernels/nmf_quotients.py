@@ -11,12 +11,15 @@ over parts in double. Nothing is added in an order that could change from run to
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from partita.errors import PartitaWarning
 from partita.kernels import _nvrtc
+from partita.kernels._nvrtc import KernelError
 
 THREADS = 128
 TILE = 64  # rows of V whose columns of A are shared by a block of threads
@@ -162,11 +165,12 @@ def quotient_sums(V: Any, A: Any, B: Any) -> Any | None:
     Returns
     -------
     array of float64, shape (..., K, n), or None
-        None where there is no kernel to be had: on a CPU, at ranks too wide for the registers, or
-        where CUDA's run-time compiler is missing. Arrays then do the same.
+        None where there is no kernel to be had: on a CPU, at ranks too wide for the registers,
+        where CUDA's run-time compiler is missing, or, with a warning, where it fails. Arrays then
+        do the same.
     """
     library = type(V).__module__.partition(".")[0]
-    if library not in ("torch", "cupy") or (library == "torch" and not V.is_cuda):
+    if library not in ("torch", "cupy") or not _is_on_gpu(V):
         return None
     dtype = str(V.dtype).rpartition(".")[2]
     K, n = (int(x) for x in B.shape[-2:])
@@ -178,8 +182,32 @@ def quotient_sums(V: Any, A: Any, B: Any) -> Any | None:
     launch = Launch.plan(n_fits, K, n, 4 if dtype == "float32" else 8)
     if launch.items == 0:
         return None
-    out = (_torch if library == "torch" else _cupy)(launch, dtype, V, A, B)
+    which = (library, K, launch.items, dtype)
+    if which in _failed:
+        return None
+    try:
+        out = (_torch if library == "torch" else _cupy)(launch, dtype, V, A, B)
+    except KernelError as error:
+        _failed.add(which)
+        _warn(library, error)
+        return None
     return None if out is None else out.reshape(B.shape)
+
+
+_failed: set[tuple[str, int, int, str]] = set()  # which are not tried again
+
+
+def _is_on_gpu(V: Any) -> bool:
+    return bool(getattr(V, "is_cuda", True))  # CuPy has no other place
+
+
+def _warn(library: str, error: Exception) -> None:
+    warnings.warn(
+        f"The CUDA kernel for `kl` and `ns` is not used with {library}: {error}. Array operations "
+        "do the same, more slowly.",
+        PartitaWarning,
+        stacklevel=2,
+    )
 
 
 def _torch(launch: Launch, dtype: str, V: Any, A: Any, B: Any) -> Any | None:
@@ -222,4 +250,9 @@ def _torch_kernel(rank: int, items: int, dtype: str, number: int) -> Any | None:
 def _cupy_kernel(rank: int, items: int, dtype: str) -> Any:
     import cupy
 
-    return cupy.RawKernel(source(rank, items, dtype), "quotient_sums")
+    kernel = cupy.RawKernel(source(rank, items, dtype), "quotient_sums")
+    try:
+        kernel.compile()
+    except Exception as error:  # CuPy's own kinds, which differ with its versions
+        raise KernelError(f"it did not compile, {' '.join(str(error).split())[:300]}") from None
+    return kernel
