@@ -56,6 +56,8 @@ def solve(
 
 
 def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..., Any]) -> Fits:
+    if target.is_for_host(starts.H.shape[-2]):
+        return _all_on_host(model, target, starts, parallel)
     n = starts.W.shape[0]
     parts = [slice(i, i + 1) for i in range(n)] if target.is_numpy else [slice(0, n)]
     first, *finer_ones = TOLERANCES
@@ -70,6 +72,21 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
         finer = parallel(_Further(model, target, fits, tolerance), groups)
         fits = _with(target, fits, groups, finer)
     return fits
+
+
+def _all_on_host(
+    model: Model, target: Target, starts: Factors, parallel: Callable[..., Any]
+) -> Fits:
+    """Fit as the host does, and bring the factors to the device that was asked for."""
+    fits = _stages(model, target.host, _on_host(starts), parallel)
+    found = Factors(*(None if x is None else target.moved(x) for x in fits.factors))
+    exact = target.double
+    objective = to_host(model.objective(exact, _as(exact, found))).astype(np.float64)
+    return replace(fits, factors=found, objective=np.maximum(objective, 0.0))
+
+
+def _on_host(factors: Factors) -> Factors:
+    return Factors(*(None if x is None else to_host(x).astype(np.float64) for x in factors))
 
 
 def _first(model: Model, target: Target, factors: Factors, tolerance: float) -> Fits:
@@ -103,7 +120,7 @@ def _first_on_host(
     Restarts of a divergence have many minima near by. Begun elsewhere, even by an iteration that
     sums in another order, a restart may go to another of them.
     """
-    known = Factors(*(None if x is None else to_host(x).astype(np.float64) for x in starts))
+    known = _on_host(starts)
     parts = [slice(i, i + 1) for i in range(known.W.shape[0])]
     done = list(
         parallel(lambda s: _begun(model, target, target.host, _pick(known, s), tolerance), parts)
