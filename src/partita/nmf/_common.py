@@ -24,7 +24,7 @@ NOISE = 1e-5
 HOST_BLOCK = 1 << 18  # numbers in a temporary of items by items, and on a GPU
 DEVICE_BLOCK = 1 << 28
 HOST_FIRST = 5000  # items, at most, for a device to begin where the host would
-HOST_WHOLE = 16_000  # items times (rank + 6), at most, for a fit to be all the host's work
+HOST_WHOLE = 16_000  # items times (rank + 6), below which a fit is all the host's work
 DOUBLE_ROOM = 3  # times its size that must be free for a matrix in float64
 WORTH_SKIPPING = 0.3  # of non-zeros, at most: those are gathered, the whole is read in a row
 
@@ -105,7 +105,7 @@ class Target:
         steps share Hessians, which leads to the same place to 1e-5 but not always to the same
         minimum.
         """
-        return self.begins_on_host and self.n_items * (rank + 6) <= HOST_WHOLE
+        return self.begins_on_host and self.n_items * (rank + 6) < HOST_WHOLE
 
     def moved(self, x: Array) -> Array:
         """A host array in the target's library, precision and place."""
