@@ -2,7 +2,7 @@
 
     python benchmarks/search.py [--losses vi nid ...] [--simulators gaussian ...] [--quick]
         [--items 100 400] [--draws 500] [--galaxy draws.npz] [--results rows.jsonl]
-        [--rival PROGRAM] [--certify]
+        [--rival PROGRAM] [--base 7000] [--certify]
 
 Rivals, each on one core and on the same draws: salso (16 runs; default cap on K and none),
 GreedyEPL and mcclust.ext's greedy where R has them; Leiden on Binder's loss where leidenalg is
@@ -64,7 +64,12 @@ def cases(options):
                 for k in (4, 15):
                     for strength in ("weak", "strong"):
                         make = partial(
-                            SIMULATORS[name], n, m, k, strength == "strong", 7000 + n + m + k
+                            SIMULATORS[name],
+                            n,
+                            m,
+                            k,
+                            strength == "strong",
+                            options.base + n + m + k,
                         )
                         yield f"{name} n={n} M={m} K={k} {strength}", make
 
@@ -152,6 +157,7 @@ def main():
     parser.add_argument("--certify", action="store_true", help="prove Binder's, as far as it goes")
     parser.add_argument("--galaxy", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--base", type=int, default=7000, help="of the simulators' seeds")
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     if options.quick:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from partita import validate
+from partita import losses, validate
 from partita.distributed import map_blocks
 from partita.partitions import canonical
 from partita.search import _greedy_starts as starting
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _FEW_DRAWS = 250  # that the first runs see
+_MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
@@ -82,6 +83,8 @@ class Plan:
         self.max_draws = settings.max_draws
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
             most = max(250, min(800, 200_000 // n))
+            if evidence.distinct.n_draws > _MANY_DRAWS:
+                most = max(500, min(1_500, 600_000 // n))
             self.max_draws = most if evidence.distinct.n_draws > 1.5 * most else None
         clock.reserve(_SCORING * n * (evidence.distinct.n_draws if self.on_draws else n))
 
@@ -139,16 +142,25 @@ class Plan:
         return [min(n, first.get(k, 0)) for k, n in enumerate(counts)]
 
     def _agrees(self) -> bool:
-        """Whether starts of two kinds ended at the best, and all did, or all but one.
+        """Whether starts of two kinds ended at the best, and all did.
 
-        All must where there are many clusters, unless the loss bends.
+        One may have ended elsewhere if there are few clusters and the loss does not bend; a draw
+        may if it does. Of many draws the first runs see too few for agreement on many clusters.
         """
         if not self.found:
             return False
         best = min(self.found, key=lambda f: f.value)
-        same = [f.start for f in self.found if f.value <= best.value + 1e-9 * abs(best.value)]
-        is_easy = self._is_bent or int(best.labels.max()) < _FEW_CLUSTERS
-        return len(set(same)) > 1 and len(self.found) - len(same) <= is_easy
+        bar = best.value + 1e-9 * abs(best.value)
+        same = {f.start for f in self.found if f.value <= bar}
+        others = [f.start for f in self.found if f.value > bar]
+        if len(same) < 2:
+            return False
+        if self._is_bent:
+            return set(others) <= {"draws"}
+        if int(best.labels.max()) < _FEW_CLUSTERS:
+            return len(others) <= 1
+        is_many = self.on_draws and self.evidence.distinct.n_draws > _MANY_DRAWS
+        return not others and not is_many
 
     def _many(self, smooth: int, bent: int, bent_large: int) -> int:
         """A number for losses that do not bend, and for those that do, if small or large."""
@@ -174,6 +186,15 @@ class Plan:
                 break
         return kept
 
+    def _leaders_on_all(self, n: int) -> list[Found]:
+        """The best ``n`` of some ends so far, scored on all the draws if there are many more."""
+        some = self._leaders(n if self.is_agreed else 8)
+        if len(some) > 1 and self.clock.share < 1 and not self.clock.is_up():
+            labels = np.stack([one.labels for one in some])
+            values = losses.expected(self.loss, labels, self.evidence)
+            some = [some[i] for i in np.argsort(values, kind="stable")]
+        return some[:n]
+
     def best_so_far(self) -> Candidate | None:
         """The best end of a run, or nothing."""
         if not self.ended:
@@ -193,7 +214,7 @@ class Plan:
             for one in self._leaders(1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
             return
-        leaders = self._leaders(3 if self._is_bent else 2)
+        leaders = self._leaders_on_all(3 if self._is_bent else 2)
         room = validate.free_memory() // 2
         if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))

@@ -22,11 +22,12 @@ _MAX_SWEEPS = 100
 _FEW = 32  # items up to which runs can afford to be more thorough
 _TRIPLES = 9  # clusters up to which three are tried together
 _PAIRS = 16  # of items that are tried together at a time
-_BESIDE = 0.5  # chance that a cluster is rebuilt together with the one most like it
-_GRAFTED = 0.4  # chance that a cluster is taken over from a draw
+_BESIDE = 0.5  # chance that a cluster is rebuilt together with one beside it
+_TOGETHER = 3  # clusters rebuilt at once, at most
+_GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
 _MOST = 24  # clusters that patience counts at most
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
-MOVES = ("sweep", "merge", "rebuild", "split")
+MOVES = ("sweep", "merge", "rebuild", "split", "graft")
 
 
 class Clock:
@@ -76,13 +77,14 @@ class Run:
     clock: Clock
     best: NDArray[np.int64] | None = None
     sweeps: bool = True
+    pairs: bool = True
     softens: bool = False
     is_thorough: bool = False
     others: Sequence[NDArray[np.int64]] = ()
 
     def go(self, moves: Sequence[str], patience: float) -> None:
         """From a partition, make the moves named until none helps or the time is up."""
-        self.sweeps = "sweep" in moves
+        self.sweeps, self.pairs = "sweep" in moves, "merge" in moves
         if not (self.softens and self.is_softened and self.soften()):
             self.settle()
         self.exchange()
@@ -91,7 +93,7 @@ class Run:
         self.keep()
         for other in self.others:
             self.cross(other)
-        shakes = [move for move in ("rebuild", "split") if move in moves]
+        shakes = [move for move in ("rebuild", "split", "graft") if move in moves]
         if shakes:
             self.shake(patience, shakes)
         if not self.sweeps and "merge" in moves:
@@ -138,7 +140,9 @@ class Run:
     def exchange(self) -> None:
         """Move pairs of items and settle, again and again, where a loss bends in e."""
         state: Any = self.state
-        while self.is_softened and not self.clock.is_up() and state.exchange(self.limit, _PAIRS):
+        if not (self.pairs and self.is_softened):
+            return
+        while not self.clock.is_up() and state.exchange(self.limit, _PAIRS):
             self.settle()
 
     def grow(self) -> None:
@@ -272,7 +276,7 @@ class Run:
         return False
 
     def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
-        """Rebuild or split clusters until ``patience`` times K attempts in a row failed.
+        """Rebuild, split or graft clusters until ``patience`` times K attempts in a row failed.
 
         K counts as 24 at most. Where there are many items a cluster of one is left alone: its item
         is where it is best.
@@ -287,7 +291,7 @@ class Run:
                 if failed >= patience * min(columns.size, _MOST) or self.clock.is_up():
                     return
                 if state.sizes[column] > self._trivial:
-                    kind = kinds[int(self.rng.integers(len(kinds)))]
+                    kind = self._kind(kinds)
                     failed = 0 if self._shake_one(int(column), kind) else failed + 1
 
     @property
@@ -295,19 +299,34 @@ class Run:
         """The size of clusters not worth rebuilding."""
         return 0 if self.state.labels.size <= _FEW else 1
 
+    def _kind(self, kinds: Sequence[str]) -> str:
+        """What to try next."""
+        others = [kind for kind in kinds if kind != "graft"]
+        if not others or (len(others) < len(kinds) and self.rng.random() < _GRAFTED):
+            return "graft"
+        return others[int(self.rng.integers(len(others)))]
+
     def _shake_one(self, column: int, kind: str) -> bool:
         state = self.state
+        if kind == "graft":
+            return self.graft(int(self.rng.integers(state.labels.size)))
         items = np.flatnonzero(state.labels == column)
-        if self.rng.random() < _GRAFTED:
-            return self.graft(int(self.rng.choice(items)))
         room = min(self.limit - state.n_clusters, int(np.count_nonzero(state.sizes == 0)) - 1)
         if kind == "rebuild" or items.size < 2 or room < 1:
-            columns = [column]
-            if self.rng.random() < (0.5 if state.labels.size <= _FEW else 0.2):
-                columns.append(int(self.rng.choice(np.flatnonzero(state.sizes))))
-            elif self.rng.random() < _BESIDE:
-                columns += [k for k in [state.neighbour(int(self.rng.choice(items)))] if k >= 0]
-            if state.is_rough and self.rng.random() < 0.3:
-                columns += np.flatnonzero(state.sizes == 1).tolist()
-            return self.rebuild(columns)
+            return self.rebuild(self._columns(column, items))
         return self.rebuild([column], seeds=self.rng.choice(items, 2, replace=False))
+
+    def _columns(self, column: int, items: NDArray[np.int64]) -> list[int]:
+        """A cluster, and perhaps some beside it, to be rebuilt together."""
+        state, columns = self.state, [column]
+        if self.rng.random() < (0.5 if state.labels.size <= _FEW else 0.2):
+            columns.append(int(self.rng.choice(np.flatnonzero(state.sizes))))
+        while len(columns) < _TOGETHER and self.rng.random() < _BESIDE:
+            column = state.neighbour(int(self.rng.choice(items)))
+            if column < 0 or column in columns:
+                break
+            columns.append(column)
+            items = np.flatnonzero(state.labels == column)
+        if state.is_rough and self.rng.random() < 0.3:
+            columns += np.flatnonzero(state.sizes == 1).tolist()
+        return columns

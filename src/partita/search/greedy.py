@@ -30,9 +30,9 @@ class Greedy:
 
     A run starts from a partition and sweeps: items in random order, each put into the cluster
     where the loss is least, a new one included, until none moves. Then pairs of clusters are
-    merged where that helps, and clusters are emptied and their items allocated anew, again and
-    again, until ``patience`` times K (at most 24) attempts in a row were in vain. Every total is
-    kept up to date, never recomputed, and checked once at the end.
+    merged where that helps, and clusters are emptied and their items allocated anew, or taken over
+    from a draw, again and again, until ``patience`` times K (at most 24) attempts in a row were in
+    vain. Every total is kept up to date, never recomputed, and checked once at the end.
 
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
     (K_draw clusters in a draw, K in the estimate); for losses on the similarity 8·n² and 8·n·K.
@@ -57,9 +57,10 @@ class Greedy:
     time_limit : float, optional
         Seconds after which the best so far is returned.
     moves : tuple of str
-        Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"``.
+        Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"`` and ``"graft"`` (take a cluster
+        over from a draw, or what is similar to an item, and let the rest settle).
     patience : float
-        Attempts in vain, in multiples of K, before rebuilding and splitting stop.
+        Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 250 at first and then
         250 to 800 where n_runs is None, else all.
@@ -85,7 +86,7 @@ class Greedy:
     max_clusters: int | None = None
     starts: tuple[Any, ...] = ("sequential", "draws", "losses", "average", "one")
     time_limit: float | None = None
-    moves: tuple[str, ...] = ("sweep", "merge", "rebuild")
+    moves: tuple[str, ...] = ("sweep", "merge", "rebuild", "graft")
     patience: float = 2.0
     max_draws: int | None = None
 
