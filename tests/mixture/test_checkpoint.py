@@ -19,9 +19,10 @@ ADVICE = "remove its folder or give another `checkpoint`"
 def begun(tmp_path_factory):
     """A run that was stopped, and the arrays of its state."""
     folder = tmp_path_factory.mktemp("begun") / "run"
-    with pytest.MonkeyPatch.context() as patch, pytest.warns(PartitaWarning, match="Stopped"):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chain, "_BUDGET", 1)
-        pt.sample_mixture(X, checkpoint=folder, callback=lambda r: r.scan > 60, **SETTINGS)
+        with pytest.warns(PartitaWarning, match="Stopped"):
+            pt.sample_mixture(X, checkpoint=folder, callback=lambda r: r.scan > 60, **SETTINGS)
     with np.load(folder / "state-0.npz") as file:
         return folder, {name: file[name] for name in file.files}
 
