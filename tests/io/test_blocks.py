@@ -188,6 +188,46 @@ class TestZarr:
         with pytest.raises(FileError, match="plain file"):
             open_zarr(path).read(*PART)
 
+    def test_too_many_chunks_are_not_looked_for(self, tmp_path):
+        meta = {"zarr_format": 2, "shape": [1000, 1000], "chunks": [1, 1], "dtype": "<i8"}
+        meta |= {"compressor": None, "fill_value": 1, "order": "C", "filters": None}
+        path = tmp_path / "a.zarr"
+        path.mkdir()
+        for change in ({}, {"shape": [30_000_000, 1], "chunks": [1, 1000]}):
+            (path / ".zarray").write_text(json.dumps({**meta, **change}))
+            for read in (read_table, open_zarr):
+                with pytest.raises(FileError, match="write it again with larger chunks"):
+                    read(path)
+        (path / ".zarray").write_text(json.dumps({**meta, "chunks": [100, 1000]}))
+        with pytest.warns(PartitaWarning, match="missing, the first of 10"):
+            assert read_table(path).labels.shape == (1000, 1000)
+
+    @pytest.mark.parametrize("version", [2, 3])
+    def test_links_are_not_followed(self, tmp_path, version):
+        path = write_zarr(tmp_path / "a", zarr_format=version)
+        same(open_zarr(path))
+        linked = path / "1.1" if version == 2 else path / "c" / "1"
+        os.rename(linked, tmp_path / "elsewhere")
+        try:
+            linked.symlink_to(tmp_path / "elsewhere")
+        except OSError:
+            pytest.skip("links cannot be made here")
+        for read in (read_table, lambda p: open_zarr(p).read(*PART)):
+            with pytest.raises(FileError, match="links within a Zarr store are not followed"):
+                read(path)
+        (tmp_path / "b").symlink_to(write_zarr(tmp_path / "c"))
+        same(open_zarr(tmp_path / "b"))  # the store itself may be one
+
+    def test_a_linked_group_is_not_entered(self, tmp_path):
+        group = zarr.create_group(str(tmp_path / "a"))
+        group.create_array("x", shape=LABELS.shape, dtype="i4")[:] = LABELS
+        write_zarr(tmp_path / "secret")
+        try:
+            (tmp_path / "a" / "y").symlink_to(tmp_path / "secret")
+        except OSError:
+            pytest.skip("links cannot be made here")
+        same(open_zarr(tmp_path / "a"))
+
     def test_a_lost_chunk_is_named(self, tmp_path):
         path = write_zarr(tmp_path / "a", zarr_format=2)
         whole = open_zarr(path)

@@ -6,7 +6,6 @@ hold other things as long as nobody asks for them.
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from dataclasses import dataclass
@@ -19,12 +18,10 @@ from partita.errors import FileError, PartitaWarning
 from partita.io._numpy import check_text
 from partita.io._source import corrupt
 from partita.io._zarr_codecs import decoder
-from partita.io._zarr_meta import ZarrMeta, read_regular
+from partita.io._zarr_meta import MOST_CHUNKS, ZarrMeta, read_regular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_MOST_CHUNKS = 1 << 17  # whose files are looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +55,7 @@ class ZarrArray:
     @property
     def is_counted(self) -> bool:
         """Whether its chunks are few enough for all their files to be looked for."""
-        return math.prod(self._counts) <= _MOST_CHUNKS
+        return self.meta.n_chunks <= MOST_CHUNKS
 
     def absent(self) -> frozenset[tuple[int, ...]]:
         """The chunks that have no file; none where there are too many to look for."""
@@ -116,7 +113,7 @@ class ZarrArray:
     def _chunk(self, index: tuple[int, ...]) -> NDArray[Any] | None:
         meta = self.meta
         path = meta.chunk_path(index)
-        raw = read_regular(path, 2 * meta.chunk_bytes + 4096)
+        raw = read_regular(meta.folder, meta.chunk_parts(index), 2 * meta.chunk_bytes + 4096)
         if raw is None:
             return None
         what = repr(path)

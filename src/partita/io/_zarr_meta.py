@@ -7,7 +7,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ _MOST_METADATA = 1 << 26
 _MOST_NODES = 10_000
 _DEEPEST = 8
 _LARGEST_CHUNK = 1 << 31
+MOST_CHUNKS = 1 << 17  # of less than these bytes each
+_LEAST_CHUNK = 1 << 12
 _V2_DTYPE = re.compile(r"[<>|][biuf][1248]|[<>]U[1-9][0-9]{0,3}")
 _LONGEST_TEXT = 40_000  # bytes of one value
 _V3_DTYPES = frozenset(
@@ -49,10 +51,19 @@ class ZarrMeta:
         """The bytes of one chunk when decoded."""
         return math.prod(self.chunk) * self.dtype.itemsize
 
+    @property
+    def n_chunks(self) -> int:
+        """The number of chunks, written or not."""
+        return math.prod(-(-n // size) for n, size in zip(self.shape, self.chunk, strict=True))
+
+    def chunk_parts(self, index: tuple[int, ...]) -> list[str]:
+        """Where in its folder the chunk of this index is stored: folders and a file."""
+        name = self.separator.join([*([self.prefix] if self.prefix else []), *map(str, index)])
+        return name.split("/")
+
     def chunk_path(self, index: tuple[int, ...]) -> str:
         """Where the chunk of this index is stored."""
-        name = self.separator.join([*([self.prefix] if self.prefix else []), *map(str, index)])
-        return os.path.join(self.folder, *name.split("/"))
+        return os.path.join(self.folder, *self.chunk_parts(index))
 
 
 def is_zarr(folder: str) -> bool:
@@ -77,29 +88,31 @@ def arrays_in(folder: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if found is None and name:
             continue
         if depth < _DEEPEST:
-            below = sorted((e for e in os.scandir(place) if e.is_dir()), key=lambda e: e.name)
+            folders = (e for e in os.scandir(place) if e.is_dir(follow_symlinks=False))
+            below = sorted(folders, key=lambda e: e.name)
             waiting += [(f"{name}/{e.name}".lstrip("/"), e.path, depth + 1) for e in below[::-1]]
 
 
 def _node(folder: str) -> dict[str, Any] | None:
     """The metadata of one node, with ``node_type`` also where version 2 says it by a name."""
-    found = read_json(os.path.join(folder, "zarr.json"))
+    found = read_json(folder, "zarr.json")
     if found is not None:
         if found.get("zarr_format") != 3 or found.get("node_type") not in ("array", "group"):
             raise FileError(f"{folder!r} has a zarr.json that is no array or group of version 3.")
         return found
-    array = read_json(os.path.join(folder, ".zarray"))
+    array = read_json(folder, ".zarray")
     if array is not None:
-        attributes = read_json(os.path.join(folder, ".zattrs")) or {}
+        attributes = read_json(folder, ".zattrs") or {}
         return {**array, "node_type": "array", "attributes": attributes}
     if os.path.isfile(os.path.join(folder, ".zgroup")):
         return {"node_type": "group"}
     return None
 
 
-def read_json(path: str) -> dict[str, Any] | None:
+def read_json(folder: str, name: str) -> dict[str, Any] | None:
     """A small JSON object, or None where there is no such file."""
-    raw = read_regular(path, _MOST_METADATA)
+    path = os.path.join(folder, name)
+    raw = read_regular(folder, [name], _MOST_METADATA)
     if raw is None:
         return None
     try:
@@ -111,12 +124,23 @@ def read_json(path: str) -> dict[str, Any] | None:
     return found
 
 
-def read_regular(path: str, most: int) -> bytes | None:
-    """The bytes of a plain file no larger than ``most``, or None where there is none."""
-    try:
-        found = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+def read_regular(folder: str, parts: Sequence[str], most: int) -> bytes | None:
+    """The bytes of a plain file no larger than ``most``, or None where there is none.
+
+    ``parts`` lead to it from ``folder``; none of them may be a link, which could lead anywhere.
+    """
+    path = folder
+    for part in parts:
+        path = os.path.join(path, part)
+        try:
+            found = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if stat.S_ISLNK(found.st_mode):
+            raise FileError(
+                f"{path!r} is a link, and links within a Zarr store are not followed; copy the "
+                "store with what they point to (cp -rL)."
+            )
     if not stat.S_ISREG(found.st_mode):  # a pipe would wait for ever
         raise FileError(f"{path!r} is not a plain file.")
     if found.st_size > most:
@@ -140,6 +164,12 @@ def parsed(folder: str, found: dict[str, Any]) -> ZarrMeta:
         raise FileError(f"{what} has Zarr metadata with an impossible shape.")
     if meta.chunk_bytes > _LARGEST_CHUNK:
         raise FileError(f"{what} has chunks of {meta.chunk_bytes} bytes; 2 GiB is the most.")
+    n_bytes = math.prod(meta.shape) * meta.dtype.itemsize
+    if meta.n_chunks > MOST_CHUNKS and n_bytes < _LEAST_CHUNK * meta.n_chunks:
+        raise FileError(
+            f"{what} has {meta.n_chunks:,} chunks for {n_bytes:,} bytes, so many that it would "
+            "take minutes to look for them; write it again with larger chunks."
+        )
     for name in meta.codecs:
         decoder(name, what)
     if sum(name != "crc32c" for name in meta.codecs) > 1:
