@@ -31,6 +31,7 @@ _SMALL = 100_000  # items times draws up to which a bent loss is begun from many
 _FEW_DRAWS = 250  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
+_LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
@@ -104,13 +105,15 @@ class Plan:
         moves = self.settings.moves
         light = tuple(m for m in moves if m in ("sweep", "merge")) or moves
         self._begin(shared, light)
+        leaders = self._leaders(1 if self.is_agreed else self._many(6, 6, 3))
         if self._few != self.max_draws and not self.clock.is_up():
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
-            leaders = self._leaders(1 if self.is_agreed else self._many(6, 6, 3))
-            self.found, self.ended = [], []
-            self._runs(shared, [(f.start, f.labels, light) for f in leaders], softens=True)
+            self.found = []
+            if not self.is_agreed:
+                self.ended = []
+                self._runs(shared, [(f.start, f.labels, light) for f in leaders], softens=True)
         n_starts = len(self.found)
-        leaders = self._leaders(1 if self.is_agreed else self._many(3, 2, 2))
+        leaders = leaders if self.is_agreed else self._leaders(2 if self.on_draws else 3)
         tasks = [(f.start, f.labels, moves) for f in leaders]
         others = [shared.compress(f.labels) for f in self._leaders(8)[1:] if self._is_bent]
         self._runs(shared, tasks, others=others, is_thorough=self._is_bent)
@@ -150,7 +153,8 @@ class Plan:
         if not self.found:
             return False
         best = min(self.found, key=lambda f: f.value)
-        bar = best.value + 1e-9 * abs(best.value)
+        level = _LEVEL if self._few is not None else 1e-9
+        bar = best.value + level * abs(best.value)
         same = {f.start for f in self.found if f.value <= bar}
         others = [f.start for f in self.found if f.value > bar]
         if len(same) < 2:
