@@ -201,12 +201,13 @@ def _page(study: Mixing, table: Frame, needed: Frame) -> str:
             f"- {name}: the paper's AR of {printed:.3f} {inside} that of the worst chain "
             f"({worst:.3f}) and of the best ({best:.3f})."
         )
+    title = f" (`{study.slug}`)" * (study.slug != "mixing")
     read = "" if study.reading == configurations.PRINTED else (
         f" The table of settings is read as `{study.reading}`."
     )  # fmt: skip
     return "\n\n".join(
         (
-            "# Chains that miss clusters\n\nFour kinds of chain on the first "
+            f"# Chains that miss clusters{title}\n\nFour kinds of chain on the first "
             f"{study.replicates} data sets of each configuration, {study.n_burn:,} scans burnt and "
             f"{study.n_draws:,} kept; means over the four conventional methods.{read} `missed` is "
             "the share of chains whose last draw has fewer than four clusters of a twentieth of "

@@ -150,12 +150,6 @@ def page(table: Frame, found: Frame, names: tuple[str, ...], contrasts: dict[str
         "paper's draws differ; `changed`, within three in a run on the same data with one thing "
         "changed (below); `open`, none of these."
     )
-    left = found[found.reason.isin(["changed", "open"])].reset_index()
-    told = [
-        f"- {row.configuration} {row.method} {row.measure}: {row.mean:.3f}, paper "
-        f"{row.paper:.3f} ({row.z:+.1f}); {f'within three in `{row.by}`' if row.by else 'open'}"
-        for row in left.itertuples()
-    ]
     words = [text, markdown(pd.DataFrame(rows).set_index("configuration"))]
     others = under_other_readings(found, contrasts)
     if len(others):
@@ -163,4 +157,20 @@ def page(table: Frame, found: Frame, names: tuple[str, ...], contrasts: dict[str
             "Cells of the reason `ceiling` where the table of settings is read otherwise, on data "
             "of that reading:\n\n" + markdown(others, digits=1)
         )
-    return "\n\n".join([*words, "Changed or open:\n\n" + "\n".join(told)] if told else words)
+    told = _one_by_one(found[found.reason.isin(["nmf", "changed", "open"])], contrasts)
+    return "\n\n".join([*words, "The others:\n\n" + "\n".join(told)] if told else words)
+
+
+def _one_by_one(cells: Frame, contrasts: dict[str, Frame]) -> list[str]:
+    """Return a line for each cell with what the run on the same data makes of it."""
+    told = []
+    for index, row in cells.iterrows():
+        run = "simulation-mu" if row.reason == "nmf" else row.by
+        line = f"- {' '.join(index)}: {row['mean']:.3f}, paper {row.paper:.3f} ({row.z:+.1f}); "
+        if run in contrasts and index in contrasts[run].index:
+            there = contrasts[run].loc[index]
+            line += f"{there.changed:.3f} ({there.z_changed:+.1f}) in `{run}`, {there.sets} sets"
+        else:
+            line += f"{row.reason}, no run beside this one has it"
+        told.append(line)
+    return told

@@ -19,6 +19,7 @@ from partita.estimation import estimate
 from partita.evidence import Evidence
 from partita.studies import configurations, methods
 from partita.studies._common import Findings, Frame, markdown, paper_table
+from partita.studies.configurations import Reading
 from partita.studies.ledger import Key, Ledger
 from partita.studies.replicates import Sampling
 
@@ -53,7 +54,7 @@ class Solvers:
         The configurations; g-FFT by default, where they score differently in the simulation.
     models : tuple of str
         Of NMF.
-    moves, start : str
+    moves, start, reading
         As in the simulation.
     n_draws, n_burn : int
     ranks : tuple of int
@@ -66,6 +67,7 @@ class Solvers:
     models: tuple[str, ...] = ("nmf-ns", "nmf-offset")
     moves: str = "default"
     start: str = "kmeans"
+    reading: Reading = configurations.PRINTED
     n_draws: int = 10_000
     n_burn: int = 5_000
     ranks: tuple[int, ...] = tuple(range(2, 13))
@@ -81,9 +83,9 @@ class Solvers:
 
     @property
     def slug(self) -> str:
-        """The name of the folder: one for each kind of chain."""
-        usual = Solvers()
-        changed = (key for key in ("moves", "start") if getattr(self, key) != getattr(usual, key))
+        """The name of the folder: one for each kind of chain and each reading."""
+        usual, keys = Solvers(), ("moves", "start", "reading")
+        changed = (key for key in keys if getattr(self, key) != getattr(usual, key))
         return "-".join(("solvers", *(str(getattr(self, key)) for key in changed)))
 
     def quick(self) -> Solvers:
@@ -97,6 +99,7 @@ class Solvers:
         told = ["n_draws", "n_burn", "moves", "start", "n_init", "seed"]
         asked = " ".join(f"{key}={getattr(self, key)}" for key in told)
         asked = f"partita solvers {asked} ranks={'-'.join(map(str, self.ranks))}"
+        asked += "" if self.reading == configurations.PRINTED else f" reading={self.reading}"
         ledger = Ledger.open(folder / "replicates.csv", asked, COLUMNS, resume=resume)
         wanted = [
             (f"{name}/{model}", number)
@@ -117,14 +120,15 @@ class Solvers:
     def sampling(self) -> Sampling:
         """How its data and draws are made."""
         return Sampling(
-            self.n_draws, self.n_burn, moves=self.moves, start=self.start, seed=self.seed
-        )
+            self.n_draws, self.n_burn, moves=self.moves, start=self.start, reading=self.reading,
+            seed=self.seed,
+        )  # fmt: skip
 
     def _command(self) -> str:
         return (
             f"partita reproduce solvers --replicates {self.replicates} --configurations "
             f"{' '.join(self.names)} --models {' '.join(self.models)} --moves {self.moves} "
-            f"--start {self.start} --seed {self.seed}"
+            f"--start {self.start} --reading {self.reading} --seed {self.seed}"
         )
 
 
@@ -227,6 +231,7 @@ def _objectives(rows: dict[Key, tuple[float, ...]]) -> Frame:
 def _page(study: Solvers, scores: Frame, objectives: Frame) -> str:
     columns = "sets|fast's loss lower|mu's loss lower|AR fast|AR mu|AR mu - fast|its error"
     columns += "|AR MaxPear|paper's AR|paper's MaxPear AR|VI fast|VI mu|VI MaxPear|paper's VI"
+    chains = f" (`{study.slug}`)" * (study.slug != "solvers")
     missed = (
         " `missed some`: the last draw of the chain has fewer than four clusters of a twentieth "
         "of the items or more."
@@ -234,9 +239,9 @@ def _page(study: Solvers, scores: Frame, objectives: Frame) -> str:
     shown = scores.xs("pear", level="rank by")[columns.split("|")]
     return "\n\n".join(
         (
-            "# Our solver and R's updates on the same draws\n\nThe first "
-            f"{study.replicates} data sets of the simulation, {study.moves} moves from "
-            f"`{study.start}`; ranks {study.ranks[0]} to {study.ranks[-1]}, best of "
+            f"# Our solver and R's updates on the same draws{chains}\n\nThe first "
+            f"{study.replicates} data sets of each configuration of the simulation, {study.moves} "
+            f"moves from `{study.start}`; ranks {study.ranks[0]} to {study.ranks[-1]}, best of "
             f"{study.n_init} restarts from the same random starts. `mu` is R's way: its updates, "
             "its stopping rule, H as they leave it. `fast` is ours: it goes on until the objective "
             "no longer falls, and offers three scalings of H.",
