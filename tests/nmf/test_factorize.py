@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import partita as pt
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.nmf import _compress, _hals
+from partita.nmf import _compress, _hals, factorize_ranks
 from partita.nmf._compress import coarsen, merge
 from partita.nmf._readings import normalized
 from partita.nmf._starts import nndsvd
-from partita.nmf._target import as_target
+from partita.nmf._target import as_target, of_array
 
 
 def test_a_planted_factorisation_is_found_again():
@@ -217,3 +219,20 @@ def test_groups_of_items_that_are_alike_hold_one_cluster_each(whole, linked, mon
     assert np.array_equal(found.sizes, np.bincount(found.group))
     assert np.array_equal(found.first, np.unique(found.group, return_index=True)[1])
     assert np.array_equal(truth[found.first][found.group], truth)
+
+
+@pytest.mark.parametrize("model", ["kl", "ns"])
+def test_restarts_that_begin_in_two_ways_end_no_worse_than_rs(model):
+    """Ten equal clusters and four factors, where a least-squares beginning alone is a poor one."""
+    rng, rank = np.random.default_rng(1), 4
+    planted = np.arange(120) % 10
+    labels = np.where(rng.random((100, 120)) < 0.1, rng.integers(0, 10, (100, 120)), planted)
+    psm = pt.posterior_similarity(labels).to_dense()
+    rs = pt.factorize(psm, model=model, rank=rank, n_init=10, solver="mu", rng=0)
+    target = replace(of_array(np.array(psm)), mixed=True)
+    words = {"model": model, "ranks": [rank], "n_init": 10, "seed": 0, "n_jobs": 1}
+    (fit,) = factorize_ranks(target, solver="fast", **words)
+    assert fit.objective <= 1.02 * rs.objective
+    (half,) = factorize_ranks(target, solver="fast", **(words | {"n_init": 1}))
+    alone = pt.factorize(psm, model=model, rank=rank, n_init=1, rng=0)
+    assert half.objective == alone.objective  # the first begins as ever

@@ -54,7 +54,8 @@ class Target:
 
     ``border`` is the fixed row that the offset multiplies: ones, or the square roots of the
     numbers of items that were merged. ``fits`` is where fits are kept that another model may begin
-    at, if the target is to serve several.
+    at, if the target is to serve several. ``mixed`` has every other restart of a model that knows
+    two beginnings take the other.
     """
 
     xp: Any
@@ -65,6 +66,7 @@ class Target:
     device: Any
     border: Array
     fits: dict[Any, Any] | None = None
+    mixed: bool = False
 
     @property
     def is_numpy(self) -> bool:
@@ -245,6 +247,8 @@ class Model:
         Its iterations between two looks at the objective.
     dense_only : bool
         Whether every entry of π̂ must be at hand.
+    otherwise : callable, optional
+        Another ``prepare``, which leads to other minima.
     begins_at : str, optional
         The model whose whole ``fast`` fit is the start, so that this one never ends worse.
     """
@@ -263,6 +267,7 @@ class Model:
     per_look: int = 10
     dense_only: bool = False
     begins_at: str | None = None
+    otherwise: Callable[[Target, Factors], tuple[Blocks, int]] | None = None
 
 
 def transpose(xp: Any, x: Array) -> Array:

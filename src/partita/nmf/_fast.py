@@ -64,7 +64,10 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
     if target.begins_on_host and model.begins_at is None:
         fits = _first_on_host(model, target, starts, first, parallel)
     else:
-        done = parallel(lambda s: _first(model, target, _pick(starts, s), first), parts)
+        done = parallel(
+            lambda s: _first(_beginning(model, target, s.start), target, _pick(starts, s), first),
+            parts,
+        )
         fits = _joined(target, done)
     for tolerance, carried in zip(finer_ones, CARRIED, strict=True):
         best = np.argsort(fits.objective, kind="stable")[:carried].tolist()
@@ -72,6 +75,13 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
         finer = parallel(_Further(model, target, fits, tolerance), groups)
         fits = _with(target, fits, groups, finer)
     return fits
+
+
+def _beginning(model: Model, target: Target, restart: int) -> Model:
+    """The model as this restart begins it."""
+    if not target.mixed or model.otherwise is None or restart % 2 == 0:
+        return model
+    return replace(model, prepare=model.otherwise)
 
 
 def _all_on_host(

@@ -11,7 +11,7 @@ landmarks alone and extended (`_divergence`). The objective of the Frobenius mod
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from partita.nmf._eigen import eigenfactor
 from partita.nmf._frobenius import frobenius2, norm_of_all
 from partita.nmf._parallel import one_blas_thread
 from partita.nmf._symmetric_pieces import descend, exact_steps
+from partita.nmf._target import of_array
 from partita.partitions import canonical
 from partita.similarity import Landmarks, landmarks
 
@@ -169,13 +170,13 @@ class Streamed:
     def fits(self) -> Iterator[StreamedFit]:
         """Yield a fit for each rank."""
         from partita.nmf._factorize import factorize_ranks
-        from partita.similarity import Similarity
 
         with one_blas_thread():
             matrix = self.landmarks.similarity(self.n_jobs)
+        target = replace(of_array(matrix, symmetric=True), mixed=True)
         found = factorize_ranks(
-            Similarity._of_dense(matrix, None, None), model=self.model, ranks=self.ranks,
-            n_init=self.n_init, solver="fast", seed=self.seed, n_jobs=self.n_jobs,
+            target, model=self.model, ranks=self.ranks, n_init=self.n_init, solver="fast",
+            seed=self.seed, n_jobs=self.n_jobs,
         )  # fmt: skip
         if self.model in ("kl", "ns"):
             for small in found:

@@ -51,6 +51,11 @@ def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
     return _newton.lifted(target.xp, *_hals.balanced(target.xp, *blocks)), 0
 
 
+def otherwise(target: Target, factors: Factors) -> tuple[Blocks, int]:
+    """Some of R's steps from the random start, balanced, with their zeros lifted."""
+    return _newton.multiplied(target, factors, multiply), 0
+
+
 def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
     """One damped Newton step of H's columns, then of W's rows."""
     A, B = blocks
@@ -81,5 +86,5 @@ def objective(target: Target, factors: Factors) -> Array:
 
 MODEL = Model(
     "kl", 1.0, start, multiply, prepare, step, blocks, factors, objective, advance,
-    beta=0.3, per_look=3, dense_only=True,
+    beta=0.3, per_look=3, dense_only=True, otherwise=otherwise,
 )  # fmt: skip
