@@ -213,3 +213,8 @@ class TestFits:
         draws = pt.as_draws(made)
         assert np.array_equal(draws.labels, pt.as_draws(tree()).labels)
         assert draws.traces["alpha"].tolist() == ALPHA.tolist()
+
+
+def test_three_axes_of_r_that_say_nothing_are_not_taken_for_many_chains(tmp_path):
+    with pytest.raises(FileError, match=r"12 chains of 2 draws.*aperm\(x, c\(2, 1, 3\)\)"):
+        pt.read_draws(DATA / "bare.rds")

@@ -32,8 +32,7 @@ def again(begun, tmp_path):
     """Run on from a checkpoint with other arrays in it."""
 
     def again(**changes):
-        folder = tmp_path / "run"
-        shutil.rmtree(folder, ignore_errors=True)
+        folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
         shutil.copytree(begun[0], folder)
         kept = {k: v for k, v in {**begun[1], **changes}.items() if v is not None}
         np.savez(folder / "state-0.npz", **kept)
@@ -111,9 +110,9 @@ def test_traces_and_fingerprint(begun, again):
 @pytest.mark.parametrize("name", ["state-0.npz", "run.npz", "labels-0.npy"])
 def test_files_that_are_damaged(begun, tmp_path, name):
     content = (begun[0] / name).read_bytes()
-    for bad in (b"", content[:100], content[:-100], b"\1" * len(content), b"1,2\n"):
-        folder = tmp_path / "run"
-        shutil.rmtree(folder, ignore_errors=True)
+    wrong = (b"", content[:100], content[:-100], b"\1" * len(content), b"1,2\n")
+    for i, bad in enumerate(wrong):
+        folder = tmp_path / f"run{i}"
         shutil.copytree(begun[0], folder)
         (folder / name).write_bytes(bad)
         with pytest.raises(PartitaError) as caught:

@@ -122,6 +122,7 @@ def test_a_checkpoint_resumes_to_the_same_draws(tmp_path):
         pt.sample_mixture(X, checkpoint=folder, **{**settings, "rng": 8})
 
 
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 PROGRAM = """
 import numpy as np, partita as pt, sys
 rng = np.random.default_rng(0)
@@ -145,6 +146,7 @@ def start(folder, jobs):
     return process
 
 
+@posix
 def test_a_killed_run_resumes_to_the_same_draws(tmp_path):
     process = start(tmp_path / "run", 1)
     os.killpg(process.pid, signal.SIGKILL)
@@ -154,6 +156,7 @@ def test_a_killed_run_resumes_to_the_same_draws(tmp_path):
     assert resumed == pt.sample_mixture(two_groups(), **settings)
 
 
+@posix
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_keeps_what_is_done(tmp_path, jobs):
     process = start(tmp_path / "run", jobs)

@@ -32,6 +32,7 @@ _VALUES = (
     ),
     (r"`(partita\.)?sample_mixture` draws", "`partita run` draws"),
     (r"see `?Similarity\.from_responsibilities`?", "save logarithms and use --log-weights"),
+    (r"see `?(Draws|Similarity)\.from_log_weights`?", "use --log-weights"),
     (r"keep it implicit: [^.]*\.", "use a search that needs no matrix, such as 'draws'."),
 )
 

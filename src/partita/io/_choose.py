@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from partita.errors import FileError, InvalidValueError
 
 CHAIN_DIMS = frozenset(("chain", "chains"))
-DRAW_DIMS = frozenset(("draw", "draws", "sample", "samples", "__sample__", "iteration"))
+DRAW_DIMS = frozenset(
+    ("draw", "draws", "sample", "samples", "__sample__", "iteration", "iterations", "iter")
+)
 # As people call the cluster of an item; the first names are the surest.
 USUAL_NAMES = (
     *("labels", "label", "z", "clusters", "cluster", "clust", "assignments", "assignment"),

@@ -82,17 +82,32 @@ class _Classic:
         self._file: Any = netcdf_file(path, "r", mmap=False)
 
     def entries(self) -> list[tuple[Any, ...]]:
-        return [
-            (name, found.shape, *_number(found.data.dtype), list(found.dimensions))
-            for name, found in self._file.variables.items()
-        ]
+        return [self._entry(name, found) for name, found in self._file.variables.items()]
+
+    def _entry(self, name: str, found: Any) -> tuple[Any, ...]:
+        dtype, dims = found.data.dtype, list(found.dimensions)
+        if _is_text(found.data):
+            return (name, found.shape[:-1], "U", 4 * found.shape[-1], dims[:-1])
+        return (
+            name,
+            found.shape,
+            dtype.kind if dtype.kind in "iuf" else "other",
+            dtype.itemsize,
+            dims,
+        )
 
     def part(self, name: str, box: tuple[slice, ...]) -> Any:
-        return self._file.variables[name].data[box]
+        data = self._file.variables[name].data
+        part = data[box]
+        if not _is_text(data):
+            return part
+        words = np.ascontiguousarray(part).view(f"S{part.shape[-1]}")[..., 0]
+        return np.char.decode(words, "utf-8", "replace")
 
 
-def _number(dtype: np.dtype[Any]) -> tuple[str, int]:
-    return (dtype.kind if dtype.kind in "iuf" else "other", dtype.itemsize)
+def _is_text(data: NDArray[Any]) -> bool:
+    """Whether characters along the last axis make words: there is no other text in the format."""
+    return data.dtype == np.dtype("S1") and data.ndim > 1 and data.shape[-1] > 0
 
 
 def _plain(value: Any) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rdata import parser
 
 from partita.errors import FileError
+from partita.io._choose import CHAIN_DIMS, DRAW_DIMS
 
 _DEEPEST = 6
 _MOST = 10_000
@@ -49,9 +50,10 @@ class RdataReader:
         array = _matrix(node)
         if array is None:
             return
-        names = _column_names(node)
-        if "draws_array" in classes and array.ndim == 3:  # iteration, chain, variable
-            self._chains(name, list(array.transpose(1, 0, 2)), names)
+        axes = ["iteration", "chain", "variable"] if "draws_array" in classes else _axis_names(node)
+        array, names = _ordered(array, axes), _column_names(node, axes)
+        if array.ndim == 3 and CHAIN_DIMS.intersection(axes):
+            self._chains(name, list(array), names)
             return
         self._arrays[name] = (array, names if array.ndim > 1 else None, "")
 
@@ -181,9 +183,31 @@ def _matrix(node: Any) -> NDArray[Any] | None:
     return array.reshape(shape, order="F") if int(np.prod(sizes)) == array.size else None
 
 
-def _column_names(node: Any) -> list[str] | None:
-    """The names of the last axis."""
+def _axis_names(node: Any) -> list[str]:
+    """What the names of ``dimnames`` call the axes, in small letters; nothing if they do not."""
+    names = _attributes(node).get("dimnames")
+    if names is None or _type(names) != "VEC":
+        return []
+    return [name.lower() for name in _strings(_attributes(names).get("names"))]
+
+
+def _order(axes: Sequence[str]) -> list[int]:
+    """The axes with chains first, draws then, where one of each at most is named; else as is."""
+    chain = [i for i, name in enumerate(axes) if name in CHAIN_DIMS]
+    draw = [i for i, name in enumerate(axes) if name in DRAW_DIMS]
+    if len(chain) > 1 or len(draw) != 1:
+        return list(range(len(axes)))
+    return [*chain, *draw, *(i for i in range(len(axes)) if i not in (*chain, *draw))]
+
+
+def _ordered(array: NDArray[Any], axes: Sequence[str]) -> NDArray[Any]:
+    return array.transpose(_order(axes)) if len(axes) == array.ndim else array
+
+
+def _column_names(node: Any, axes: Sequence[str] = ()) -> list[str] | None:
+    """The names along the axis that comes last."""
     names = _attributes(node).get("dimnames")
     if names is None or _type(names) != "VEC" or not names.value:
         return None
-    return _strings(names.value[-1]) or None
+    last = _order(axes)[-1] if len(axes) == len(names.value) else -1
+    return _strings(names.value[last]) or None

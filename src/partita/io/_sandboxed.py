@@ -105,6 +105,16 @@ class RdataContainer:
             found.append(Entry(name, shape, kind, width, dims, head + mark))
         return found
 
+    def check_labels(self, entry: Entry) -> None:
+        """Refuse three axes without names that are more likely those of R's samplers."""
+        if len(entry.shape) == 3 and entry.dims is None and entry.shape[0] > entry.shape[1]:
+            raise FileError(
+                f"{entry.name or 'the array'} of {self.where} would be {entry.shape[0]} chains of "
+                f"{entry.shape[1]} draws, as (chains, draws, items); if it is (iterations, chains, "
+                "parameters), as R's samplers have it, save aperm(x, c(2, 1, 3)), or give its "
+                "dimnames the names iterations, chains and parameters."
+            )
+
     def _columns(self, name: str, at: Sequence[int], start: int, stop: int) -> NDArray[Any]:
         return self._array(name)[start:stop, list(at)]
 

@@ -23,6 +23,13 @@ frame <- as.data.frame(cls)
 frame$.chain <- rep(1:2, each = 12)
 saveRDS(frame, "frame.rds")
 
+# As rstan's as.array: iterations, chains, parameters, which the names of dimnames say; and labels alone, where nothing does.
+both <- array(NA_real_, c(12, 2, 10))
+for (chain in 1:2) both[, chain, ] <- named[12 * (chain - 1) + 1:12, ]
+dimnames(both) <- list(iterations = NULL, chains = paste0("chain:", 1:2), parameters = colnames(named))
+saveRDS(both, "array.rds")
+saveRDS(unname(both[, , -1]), "bare.rds")
+
 # premium_z.txt and premium_log.txt, by PReMiuM 3.2.13 where it is installed: twelve subjects in two groups, two more to be predicted.
 if (requireNamespace("PReMiuM", quietly = TRUE)) {
   set.seed(1)
