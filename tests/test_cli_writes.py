@@ -85,3 +85,59 @@ def test_a_full_disk_is_one_line(store, capsys):
     words = ["estimate", str(store), "--seed", "0", "-o", "/dev/full", "--format", "csv"]
     assert main(words) == 2
     assert "cannot be written: No space left" in capsys.readouterr().err
+
+
+WRITES = {
+    "estimate": ["estimate", "draws.npz", "--search", "average", "-o", "out.csv"],
+    "saved": ["estimate", "draws.npz", "--search", "average", "--save", "out.npz"],
+    "npy": ["similarity", "draws.npz", "-o", "out.npy"],
+    "npz": ["similarity", "draws.npz", "-o", "out.npz"],
+    "csv": ["similarity", "draws.npz", "-o", "out.csv"],
+    "uncertainty": ["uncertainty", "draws.npz", "--search", "average", "-o", "out.csv"],
+    "sample": ["sample", "data.csv", "--draws", "5", "--burn", "5", "-o", "out.npz"],
+    "report": ["report", "draws.npz", "--no-compare", "-o", "out.html"],
+    "plot": ["plot", "similarity", "draws.npz", "-o", "out.svg"],
+}
+
+
+@pytest.mark.filterwarnings("ignore::partita.errors.PartitaWarning")
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("command", WRITES)
+def test_what_was_there_is_kept_when_a_write_breaks_off(
+    tmp_path, monkeypatch, capsys, command, error
+):
+    """A full disk and Ctrl-C, after all that is to be written was written beside."""
+    words = WRITES[command]
+    monkeypatch.chdir(tmp_path)
+    simulate_draws(8, 20, n_clusters=2, rng=0).save("draws.npz")
+    np.savetxt("data.csv", load_galaxies().data[:20], delimiter=",")
+    (tmp_path / words[-1]).write_bytes(b"earlier")
+    before = sorted(os.listdir())
+
+    def broken(*_):
+        raise error
+
+    monkeypatch.setattr("partita.io._write.os.replace", broken)
+    code = main([*words, "--seed", "0"] if words[0] not in ("similarity",) else words)
+    said = capsys.readouterr().err
+    assert code == (130 if isinstance(error, KeyboardInterrupt) else 2)
+    assert ("interrupted" if code == 130 else f"{words[-1]}' cannot be written: No space") in said
+    assert (tmp_path / words[-1]).read_bytes() == b"earlier"
+    assert sorted(os.listdir()) == before
+
+
+def never(*_, **__):
+    pytest.fail("The work was done.")
+
+
+@pytest.mark.parametrize("option", ["-o", "--save"])
+def test_a_place_that_is_not_there_is_said_before_the_work(tmp_path, capsys, monkeypatch, option):
+    simulate_draws(8, 20, n_clusters=2, rng=0).save(tmp_path / "draws.npz")
+    monkeypatch.setattr("partita.estimation.estimate", never)
+    monkeypatch.setattr("partita.similarity.posterior_similarity", never)
+    place = str(tmp_path / "nowhere" / "a.csv")
+    assert main(["estimate", str(tmp_path / "draws.npz"), option, place]) == 2
+    assert "there is no directory" in capsys.readouterr().err
+    if option == "-o":
+        assert main(["similarity", str(tmp_path / "draws.npz"), "-o", place[:-4] + ".npy"]) == 2
+        assert main(["similarity", str(tmp_path / "draws.npz"), "-o", "a.zarr"]) == 2

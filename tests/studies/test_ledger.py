@@ -22,6 +22,25 @@ def test_a_row_cut_short_is_dropped_and_the_rest_kept(tmp_path):
     assert path.read_text() == wanted
 
 
+def test_a_full_disk_is_said_and_what_was_there_goes_on(tmp_path, monkeypatch):
+    path = tmp_path / "rows.csv"
+    ledger = begin(path)
+    ledger.add(("x", 0), ROW)
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("partita.studies.ledger.os.fsync", full)
+        with pytest.raises(FileError, match=r"rows\.csv.*No space left.*`resume`"):
+            ledger.add(("x", 1), ROW)
+    path.write_bytes(path.read_bytes()[:-5])  # as much of the row as there was room for
+    again = begin(path)
+    assert set(again.rows) == {("x", 0)}
+    again.add(("x", 1), ROW)
+    assert set(begin(path).rows) == {("x", 0), ("x", 1)}
+
+
 def test_order_of_arrival_leaves_no_trace(tmp_path):
     for name, order in (("one", (0, 1, 2)), ("two", (2, 0, 1))):
         ledger = begin(tmp_path / name)

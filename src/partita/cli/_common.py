@@ -174,7 +174,15 @@ def add_time_limit_argument(parser: argparse.ArgumentParser, meaning: str) -> No
 
 
 def form(arguments: argparse.Namespace) -> str:
-    """Return the format that was asked for, or that the name of the output file suggests."""
+    """Return the format that was asked for, or that the name of the output file suggests.
+
+    Called before anything else, it also refuses a place that could not be written to in the end.
+    """
+    from partita import io
+
+    for place in (arguments.output, getattr(arguments, "save", None)):
+        if place is not None:
+            io.check_place(place)
     if arguments.format is not None:
         return str(arguments.format)
     from pathlib import PurePath

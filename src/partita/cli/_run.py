@@ -42,8 +42,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Sample, estimate and write."""
     from partita.estimation import estimate
 
-    if arguments.report:
-        io.check_place(arguments.report)
+    form = _common.form(arguments)
+    for place in (arguments.report, arguments.save_draws):
+        if place:
+            io.check_place(place)
     chosen = _factors.chosen(arguments, arguments.search or "auto")
     if arguments.seed is None and not arguments.checkpoint:
         arguments.seed = validate.seed(None)  # so that the report can say it
@@ -66,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     _say_what_speaks_against(best, draws, arguments)
     if arguments.report:
         _report(best, draws, arguments)
-    _common.write(_estimate.text(best, _common.form(arguments)), arguments)
+    _common.write(_estimate.text(best, form), arguments)
 
 
 def _say_what_speaks_against(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None:

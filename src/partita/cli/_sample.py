@@ -10,6 +10,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from partita import io
 from partita.cli._data import read_table
 from partita.errors import InvalidValueError
 from partita.mixture import partition_priors, priors, starts
@@ -64,6 +65,7 @@ def add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Sample and write."""
+    io.check_place(arguments.output)
     draws = sample(arguments)
     draws.save(arguments.output)
     print(f"{draws!r} written to {arguments.output}", file=sys.stderr)

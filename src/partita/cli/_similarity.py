@@ -24,6 +24,11 @@ def run(arguments: argparse.Namespace) -> None:
     from partita import io
     from partita.similarity import Similarity, posterior_similarity
 
+    output = arguments.output or ""
+    as_array = arguments.format is None and output.endswith((".npy", ".npz"))
+    form = "array" if as_array else _common.form(arguments)
+    if as_array:
+        io.check_place(output)
     if arguments.log_weights:
         similarity = Similarity.from_log_weights(arguments.draws, key=arguments.key)
         if arguments.device is not None:
@@ -36,16 +41,14 @@ def run(arguments: argparse.Namespace) -> None:
             device=arguments.device,
         )
     matrix = similarity.to_dense(dtype=arguments.dtype)
-    output = arguments.output or ""
-    if arguments.format is None and output.endswith(".npy"):
-        io.write_npy(output, matrix)
-        return
-    if arguments.format is None and output.endswith(".npz"):
-        io.write_npz(output, {"similarity": matrix})
+    if as_array:
+        if output.endswith(".npy"):
+            io.write_npy(output, matrix)
+        else:
+            io.write_npz(output, {"similarity": matrix})
         return
     names = io.item_index(similarity.item_names, similarity.n_items)
     frame = pd.DataFrame(matrix, index=names, columns=names.rename(None))
-    form = _common.form(arguments)
     if form == "csv":
         text = str(frame.to_csv())
     elif form == "json":

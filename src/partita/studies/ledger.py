@@ -117,10 +117,17 @@ class Ledger:
     def add(self, key: Key, values: Mapping[str, float]) -> None:
         """Write one finished piece down; it is on the disk when this returns."""
         self.rows[key] = tuple(round(values[column], 6) for column in self.columns)
-        with self.path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(self._line(key))
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with self.path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(self._line(key))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            said = error.strerror or error
+            raise FileError(
+                f"{str(self.path)!r} cannot be written: {said}. What is in it is kept; go on with "
+                "it by `resume`."
+            ) from None
 
     def settle(self) -> None:
         """Write the whole file anew, in the order of the pieces."""
