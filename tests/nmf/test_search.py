@@ -47,3 +47,10 @@ def test_on_a_similarity_alone(psm):
     implicit = pt.Similarity.from_responsibilities(best.memberships[None])
     soft = pt.estimate(implicit, search=pt.search.NMF("ls", ranks=[2, 3], n_init=2), rng=0)
     assert soft.n_clusters in (2, 3)
+
+
+def test_a_search_says_what_is_not_as_ever():
+    assert repr(pt.search.NMF()) == "NMF('kl')"
+    how = pt.search.NMF("ls", ranks=range(3, 5), n_init=4, polish=True)
+    assert repr(how) == "NMF('ls', ranks=(3, 4), n_init=4, polish=True)"
+    assert eval(repr(how), {"NMF": pt.search.NMF}) == how

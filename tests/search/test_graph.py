@@ -54,3 +54,12 @@ def test_resolutions_are_checked():
     with pytest.raises(pt.errors.InvalidValueError, match="resolution"):
         Community(1.5)
     assert Community([0.25]).resolution == 0.25
+
+
+@pytest.mark.parametrize("search", ["spectral", "community"])
+def test_matrices_that_do_not_fit_are_refused_before_they_are_made(search, monkeypatch):
+    """One would fit, and the copies that are made of it would not."""
+    draws = pt.datasets.simulate_draws(100, 20, n_clusters=3, rng=0)
+    monkeypatch.setattr("partita.validate.free_memory", lambda: 2 * 8 * 100**2)
+    with pytest.raises(pt.errors.OutOfMemoryError, match=rf"{search}.*matrices of 100 items.*auto"):
+        pt.estimate(draws, search=search)

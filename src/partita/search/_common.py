@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from partita import validate
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -46,3 +48,14 @@ class Search(Protocol):
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield the partitions to score."""
+
+
+def check_room(name: str, evidence: Evidence, copies: int) -> None:
+    """Refuse a search whose matrices of items by items, all at once, memory has no room for."""
+    n = evidence.n_items
+    there = 1 if evidence.has_dense else 0
+    validate.fits_in_memory(
+        f"`search` {name!r} makes {copies} matrices of {n:,} items, which",
+        8 * n * n * (copies - there),
+        "use 'auto', which makes none.",
+    )

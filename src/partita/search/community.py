@@ -11,13 +11,15 @@ import numpy as np
 from partita import validate
 from partita.errors import MissingDependencyError
 from partita.losses import Binder
-from partita.search._common import Candidate
+from partita.search._common import Candidate, check_room
 
 if TYPE_CHECKING:
     from partita.evidence import Evidence
     from partita.losses import Loss
 
 _GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+_COPIES = 6  # of the matrix, where all pairs are edges: of 40 bytes, and twice their ends
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Community:
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield the communities at each resolution."""
+        check_room("community", evidence, _COPIES)
         leidenalg, graph = _graph(evidence.similarity.to_dense(n_jobs=n_jobs))
         values = self._resolutions(loss)
         seeds = rng.integers(2**31, size=len(values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from partita.nmf import Factorization
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NMF:
     """Factorise π̂ at several ranks and offer the hard partition of each (paper, Section 4).
 
@@ -85,6 +85,17 @@ class NMF:
             raise InvalidValueError("`ranks` and `normalize` must name at least one each.")
         object.__setattr__(self, "ranks", tuple(sorted(set(ranks))))
         object.__setattr__(self, "normalize", tuple(readings))
+
+    def __repr__(self) -> str:
+        """The call that makes it, without what is as ever."""
+        plain = NMF(self.model)
+        names = [one.name for one in fields(self) if one.name != "model"]
+        said = [
+            f"{name}={value!r}"
+            for name in names
+            if (value := getattr(self, name)) != getattr(plain, name)
+        ]
+        return f"NMF({', '.join([repr(self.model), *said])})"
 
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int

@@ -11,11 +11,13 @@ import numpy as np
 
 from partita import validate
 from partita.errors import InvalidValueError, MissingDependencyError
-from partita.search._common import Candidate
+from partita.search._common import Candidate, check_room
 
 if TYPE_CHECKING:
     from partita.evidence import Evidence
     from partita.losses import Loss
+
+_COPIES = 3  # of the matrix: scikit-learn has a Laplacian and what it is solved by
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Spectral:
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield the clustering of each rank."""
+        check_room("spectral", evidence, _COPIES)
         matrix = evidence.similarity.to_dense(n_jobs=n_jobs)
         n = evidence.n_items
         seeds = rng.integers(2**31, size=len(self.ranks))
