@@ -9,16 +9,33 @@ import sys
 import numpy as np
 import pytest
 
-from partita.cli import main
+from partita.cli import COMMANDS as CLI_COMMANDS
+from partita.cli import main, options_of
 from partita.datasets import load_galaxies, simulate_draws
 
-COMMANDS = {
-    "info": ["info", "draws.npz", "-o", "out/info.json"],
-    "estimate": ["estimate", "draws.npz", "--search", "average", "-o", "out/estimate.csv"],
-    "similarity": ["similarity", "draws.npz", "-o", "out/psm.npy"],
-    "plot": ["plot", "similarity", "draws.npz", "-o", "out/figure.svg"],
-    "report": ["report", "draws.npz", "-o", "out/report.html"],
-    "sample": ["sample", "data.csv", "--draws", "5", "--burn", "5", "-o", "out/draws.npz"],
+# Every command, and what it is to write; the first of each is what it writes by --output.
+WRITES = {
+    "info": (["info", "draws.npz"], ["out/info.json"]),
+    "estimate": (["estimate", "draws.npz", "--search", "average"], ["out/estimate.csv"]),
+    "compare": (["compare", "draws.npz", "--method", "minvi"], ["out/table.csv"]),
+    "uncertainty": (["uncertainty", "draws.npz", "--search", "average"], ["out/sure.json"]),
+    "certify": (["certify", "draws.npz"], ["out/proof.json"]),
+    "diagnose": (["diagnose", "draws.npz"], ["out/chains.json"]),
+    "similarity": (["similarity", "draws.npz"], ["out/psm.npy"]),
+    "plot": (["plot", "similarity", "draws.npz"], ["out/figure.svg"]),
+    "report": (["report", "draws.npz"], ["out/report.html"]),
+    "sample": (["sample", "data.csv", "--draws", "5", "--burn", "5"], ["out/draws.npz"]),
+    "run": (
+        ["run", "data.csv", "--draws", "9", "--burn", "5", "--save-draws", "out/draws.npz"],
+        ["out/best.csv", "out/draws.npz"],
+    ),
+    "reproduce": (["reproduce", "soft", "--quick"], ["out/again/"]),
+    "completion": (["completion", "bash"], []),
+}
+SLOW = ("report", "run", "reproduce")
+DEFAULTS = {
+    "sample": (["sample", "data.csv", "--draws", "5", "--burn", "5"], "draws.npz"),
+    "report": (["report", "draws.npz", "--search", "average", "--no-compare"], "report.html"),
 }
 
 
@@ -30,27 +47,113 @@ def everything(folder):
     }
 
 
-@pytest.mark.slow
+class Watch:
+    """Python's own account of the paths that are opened for writing, made, renamed or removed."""
+
+    heard: list[str] | None = None
+    is_set = False
+
+    @classmethod
+    def hook(cls, event, arguments):
+        if cls.heard is None or event not in ("open", "os.mkdir", "os.rename", "os.remove"):
+            return
+        if event == "open":
+            _, mode, flags = arguments
+            if not (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and "w" not in (
+                mode or ""
+            ):
+                return
+        places = arguments[:2] if event == "os.rename" else arguments[:1]
+        cls.heard += [os.fsdecode(p) for p in places if isinstance(p, str | bytes | os.PathLike)]
+
+
+@pytest.fixture
+def written(monkeypatch, tmp_path):
+    """Run a command in a folder of its own; what it wrote, wherever that is."""
+    work = tmp_path / "work"
+    (work / "out").mkdir(parents=True)
+    simulate_draws(8, 20, n_clusters=2, rng=0).save(work / "draws.npz")
+    np.savetxt(work / "data.csv", load_galaxies().data[:20], delimiter=",")
+    monkeypatch.chdir(work)
+    if not Watch.is_set:
+        sys.addaudithook(Watch.hook)
+        Watch.is_set = True
+
+    def written(words):
+        Watch.heard = []
+        try:
+            assert main(words) == 0
+            heard = {os.path.abspath(path) for path in Watch.heard}
+        finally:
+            Watch.heard = None
+        return {path for path in heard if not is_cache(path)}, work
+
+    return written
+
+
+def is_cache(path):
+    """Whether a path is of a cache that is no result: compiled code, fonts, or nowhere."""
+    parts = path.replace(os.sep, "/").split("/")
+    kept = {"__pycache__", "numba_cache", "matplotlib"} & set(parts)
+    return bool(kept) or path == os.devnull or path.startswith("/dev/")
+
+
+COMMANDS = [pytest.param(c, marks=pytest.mark.slow if c in SLOW else ()) for c in WRITES]
+
+
+def test_every_command_is_here():
+    assert set(WRITES) == set(CLI_COMMANDS)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_is_written_beside_the_output(tmp_path, command):
+def test_nothing_is_written_beside_the_output(written, command):
+    words, wanted = WRITES[command]
+    if wanted:
+        words = [*words, "-o", wanted[0]]
+    if "--jobs" in options_of(command):
+        words = [*words, "--jobs", "1"]
+    if "--seed" in options_of(command):
+        words = [*words, "--seed", "0"]
+    before = everything(".")
+    heard, work = written(words)
+    new = {path for path, when in everything(".").items() if before.get(path) != when}
+    new = {os.path.normpath(path).replace(os.sep, "/") for path in new}
+    if command == "reproduce":
+        assert new
+        assert all(path.startswith("out/again/") for path in new)
+    else:
+        assert new == set(wanted)
+    assert {path for path in heard if not path.startswith(str(work / "out"))} == set()
+
+
+@pytest.mark.parametrize("command", ["sample", pytest.param("report", marks=pytest.mark.slow)])
+def test_default_outputs_are_those_that_are_named(written, command):
+    words, name = DEFAULTS[command]
+    before = everything(".")
+    heard, work = written([*words, "--jobs", "1", "--seed", "0"])
+    new = {path for path, when in everything(".").items() if before.get(path) != when}
+    assert {os.path.normpath(path) for path in new} == {name}
+    # Beside its place first, by a name of its own, and renamed into it.
+    assert {os.path.dirname(path) for path in heard} == {str(work)}
+
+
+@pytest.mark.slow
+def test_a_process_of_its_own_leaves_nothing_at_home(tmp_path):
     home, work = tmp_path / "home", tmp_path / "work"
     (work / "out").mkdir(parents=True)
     home.mkdir()
     simulate_draws(8, 20, n_clusters=2, rng=0).save(work / "draws.npz")
-    np.savetxt(work / "data.csv", load_galaxies().data[:20], delimiter=",")
     places = {"HOME": str(home), "TMPDIR": str(home), "MPLCONFIGDIR": str(tmp_path / "mpl")}
-    before = everything(home) | everything(work)
+    words = [*WRITES["report"][0], "-o", "out/report.html"]
     done = subprocess.run(
-        [sys.executable, "-m", "partita", *COMMANDS[command]],
+        [sys.executable, "-m", "partita", *words],
         cwd=work,
         env=os.environ | places,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    after = everything(home) | everything(work)
-    new = {path for path in after if before.get(path) != after[path]}
-    assert new == {os.path.join(work, COMMANDS[command][-1])}
+    assert everything(home) == {}
 
 
 @pytest.fixture
