@@ -16,6 +16,7 @@ from partita import losses
 from partita.evidence import Evidence
 from partita.partitions import canonical, enumerate_partitions
 from partita.search import Greedy, Linkage, polish
+from partita.search._greedy_blocks import recombine
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import problem
 from partita.search._greedy_run import Clock, Run
@@ -143,6 +144,39 @@ def test_two_items_change_places_where_neither_would_go_alone(name):
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
     run.exchange()
     assert np.array_equal(state.labels, truth)
+
+
+@pytest.mark.parametrize("name", ["id", "nid"])
+def test_two_clusters_are_merged_and_a_third_split_at_once(name):
+    truth = np.repeat([0, 1], [12, 12])
+    draws = pt.Draws([truth] * 4 + [np.where(np.arange(24) == 3, 1, truth)])
+    evidence, loss = Evidence(draws=draws), NAMED[name]
+    state = DrawsProblem(draws, loss, merge=False).state()
+    wrong = np.repeat([0, 1, 2], [6, 6, 12])  # as if the first cluster were two
+    wrong[12:18] = 1
+    state.load(wrong)
+    run = Run(state, np.random.default_rng(0), 24, Clock(), sweeps=False, others=[truth])
+    before = state.value
+    assert recombine(run)
+    assert state.value < before
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+    state.load(truth)
+    assert not recombine(run)
+    assert np.array_equal(state.labels, truth)
+
+
+@pytest.mark.parametrize("name", ["nvi", "id", "nid", "omari"])
+def test_items_are_put_in_by_the_loss_of_those_put_in_before(name):
+    draws = pt.datasets.simulate_draws(30, 40, n_clusters=3, noise=0.2, rng=1)
+    evidence, loss = Evidence(draws=draws), NAMED[name]
+    state = DrawsProblem(evidence.distinct, loss, merge=False).state()
+    order = np.random.default_rng(0).permutation(30)
+    state.load(np.full(30, -1))
+    state.sequence(order, 30)
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+    choices = np.stack([np.where(np.arange(30) == order[-1], k, state.labels) for k in range(9)])
+    values = losses.expected(loss, choices, evidence)  # the last item had all the others to go by
+    assert state.value <= values.min() + 0.02 * values.min()
 
 
 @pytest.mark.parametrize("name", ["vi", "omari", "pear"])

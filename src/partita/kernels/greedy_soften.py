@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from partita.kernels._compile import jit
 from partita.kernels.greedy_draws import _free, _gains, _own, _shift, slopes
+
+_BLIND = 8  # items that are put in before their loss says anything
 
 
 @jit
@@ -53,3 +57,47 @@ def soften(
                 t, p, j, totals[0], widths[at], num, den, w_total, n_total, alpha32, alpha
             )
     return end
+
+
+@jit
+def sequence(
+    items, begin, rows, weight, cell, step, counts, table, labels, sizes, j, totals, alpha32, alpha,
+    slope, limit, block, gains, p, num, den, t, seen,
+):  # fmt: skip
+    """Put items that are in no cluster into the best, one after another, from nothing.
+
+    The loss is that of the items put in so far: ``t`` (one a draw) and ``seen`` (one a draw
+    cluster, the items of it put in) begin at zero. Returns how far it came; it stops short when no
+    free column is left.
+    """
+    rise, done = 0.0, sizes.sum()
+    for a in range(begin, items.shape[0]):
+        i = items[a]
+        row, w = rows[i], weight[i]
+        fresh = _free(sizes, limit)
+        if fresh == -2:
+            return a
+        for m in range(row.shape[0]):
+            before = seen[row[m]]
+            seen[row[m]] = before + w
+            t[m] += cell[before + w] - cell[before]
+        done += w
+        widest = 0.0
+        for k in range(sizes.shape[0]):
+            if sizes[k] > 0 or k == fresh:
+                widest = max(widest, cell[sizes[k] + w] - cell[sizes[k]])
+        if a >= _BLIND:
+            slope, rise = slopes(
+                t, p, j, totals[0], widest, num, den, cell[done], done, alpha32, alpha
+            )
+        _gains(row, w, cell, counts, table, alpha32, block, gains)
+        best, most = -1, -np.inf
+        for k in range(sizes.shape[0]):
+            if sizes[k] > 0 or k == fresh:
+                de = cell[sizes[k] + w] - cell[sizes[k]]
+                score = gains[k] - (slope + 0.5 * rise * de) * de
+                if score > most:
+                    best, most = k, score
+        _shift(row, -1, best, w, cell, step, counts, table, sizes, j, totals)
+        labels[i] = best
+    return items.shape[0]

@@ -101,6 +101,11 @@ class DrawsProblem:
             return self.slope
         return self.slope - 0.5 * float(self.curve[2, -1])
 
+    def slope_at(self, e: float) -> float:
+        """∂/∂e of a linear loss that bends."""
+        above = np.searchsorted(self.curve[0, :-1], e, side="right")
+        return self.bent_slope + float(self.curve[2, -1] - self.curve[2, above])
+
     def state(self) -> DrawsState:
         """Return a fresh state, every item in no cluster."""
         return DrawsState(self)

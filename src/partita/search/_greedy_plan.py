@@ -32,6 +32,7 @@ _FEW_DRAWS = 250  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
+_POOL = 12  # ends of first runs from which others take clusters over
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
@@ -106,6 +107,7 @@ class Plan:
         light = tuple(m for m in moves if m in ("sweep", "merge")) or moves
         self._begin(shared, light)
         leaders = self._leaders(1 if self.is_agreed else self._many(6, 6, 3))
+        pool = [] if self.is_agreed else self._leaders(_POOL)
         if self._few != self.max_draws and not self.clock.is_up():
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
             self.found = []
@@ -115,7 +117,7 @@ class Plan:
         n_starts = len(self.found)
         leaders = leaders if self.is_agreed else self._leaders(2 if self.on_draws else 3)
         tasks = [(f.start, f.labels, moves) for f in leaders]
-        others = [shared.compress(f.labels) for f in self._leaders(8)[1:] if self._is_bent]
+        others = [shared.compress(f.labels) for f in pool]
         self._runs(shared, tasks, others=others, is_thorough=self._is_bent)
         ends = self.found[n_starts:]
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from partita.search._greedy_blocks import recombine
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,6 +27,7 @@ _PAIRS = 16  # of items that are tried together at a time
 _BESIDE = 0.5  # chance that a cluster is rebuilt together with one beside it
 _TOGETHER = 3  # clusters rebuilt at once, at most
 _GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
+_FROM_OTHERS = 0.7  # chance that it comes from where another run ended
 _MOST = 24  # clusters that patience counts at most
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft")
@@ -91,14 +94,24 @@ class Run:
         if "merge" in moves and self.merge():
             self.settle()
         self.keep()
-        for other in self.others:
+        for other in self.others if self.is_softened else ():
             self.cross(other)
+        self._recombine()
         shakes = [move for move in ("rebuild", "split", "graft") if move in moves]
         if shakes:
             self.shake(patience, shakes)
+            if self._recombine():
+                self.shake(patience, shakes)
         if not self.sweeps and "merge" in moves:
             self.merge()
         self.keep()
+
+    def _recombine(self) -> bool:
+        """Merge and split clusters at once as long as that pays; return whether it did."""
+        found = False
+        while self.others and self.is_softened and not self.clock.is_up() and recombine(self):
+            found = True
+        return found
 
     def keep(self) -> None:
         """Remember the present partition."""
@@ -149,7 +162,8 @@ class Run:
         """Allocate every item in random order, from nothing."""
         state = self.state
         state.load(np.full(state.labels.size, -1))
-        state.allocate(self.rng.permutation(state.labels.size), self.limit)
+        order = self.rng.permutation(state.labels.size)
+        state.sequence(order, self.limit)
 
     def rebuild(self, columns: list[int], seeds: NDArray[np.int64] | None = None) -> bool:
         """Empty clusters and allocate their items anew; keep it if that is better.
@@ -176,7 +190,11 @@ class Run:
         mode of the posterior at once, where no item and no cluster alone would.
         """
         state, before = self.state, self.state.value
-        inside = state.company(item, self.rng)
+        if self.others and self.rng.random() < _FROM_OTHERS:
+            other = self.others[int(self.rng.integers(len(self.others)))]
+            inside = other == other[item]
+        else:
+            inside = state.company(item, self.rng)
         touched = np.isin(state.labels, state.labels[inside])
         if touched.sum() == inside.sum() == state.sizes[state.labels[item]]:
             return False

@@ -115,6 +115,8 @@ class DrawsState:
         p = self.problem
         if not p.is_linear:
             self.slope = self._slopes(0.0)[0]
+        elif p.bends:
+            self.slope = p.slope_at(float(self.totals[0]))
         self._value = self._loss(self.j, float(self.totals[0]))
 
     def _slopes(self, width: float) -> tuple[float, float]:
@@ -174,6 +176,30 @@ class DrawsState:
                 self._grow(self.sizes.size)
         self.linearise()
 
+    def sequence(self, items: IntArray, limit: int) -> None:
+        """Put all items, none of them in a cluster, into the best.
+
+        A loss that bends, or is not linear, is that of the items put in so far.
+        """
+        p, compiled, done = self.problem, cast(Any, kernels.greedy_soften), 0
+        if p.is_linear and not p.bends:
+            self.allocate(items, limit)
+            return
+        self.alpha[:], self.slope = p.alpha, p.slope
+        self.alpha32[:] = self.alpha
+        t, seen = np.zeros(p.m), np.zeros(int(p.offsets[-1]), dtype=np.int64)
+        while done < items.size:
+            end = min(items.size, done + self.visits)
+            done = compiled.sequence(
+                items[:end], done, *self._tables(), self.alpha32, self.alpha, self.slope, limit,
+                self._block, self._gains, p.p, p.num, p.den, t, seen,
+            )  # fmt: skip
+            if done < end:
+                self._grow(self.sizes.size)
+        if p.is_linear:
+            self.alpha[:], self.alpha32[:] = p.alpha, p.alpha
+        self.linearise()
+
     def sweep(
         self, items: IntArray, limit: int, n_sweeps: int = 1, is_up: Callable[[], bool] = never
     ) -> None:
@@ -191,7 +217,7 @@ class DrawsState:
             if done < end:
                 self._grow(self.sizes.size)
         if p.is_linear:
-            self._value = self._loss(self.j, float(self.totals[0]))
+            self.linearise()
         else:
             self.slope = slope
 
@@ -291,11 +317,13 @@ class DrawsState:
         self.j[:] = saved[1]
         self.linearise()
 
-    def merge_values(self, n_exact: int = 8) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The loss after merging pairs of clusters: (pairs, 2) columns and their values.
+    def cost_of(self, rise: float) -> float:
+        """What the loss rises above its slope here if e does so by ``rise``."""
+        e = float(self.totals[0]) + rise
+        return max(0.0, self._loss(self.j, e) - self._value - self.slope * rise)
 
-        All pairs are ranked by the loss linearised here; the best ``n_exact`` are returned.
-        """
+    def merge_scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """All pairs of clusters, what merging them costs on the linear loss, and what e gains."""
         p = self.problem
         width = self.sizes.size
         gains = np.zeros((width, width))
@@ -307,9 +335,18 @@ class DrawsState:
         a, b = np.nonzero(np.tri(active.size, k=-1, dtype=bool))
         a, b = active[a], active[b]
         s, u = self.sizes[a], self.sizes[b]
-        scores = self.slope * (p.cell[s + u] - p.cell[s] - p.cell[u]) - gains[a, b]
+        rise = p.cell[s + u] - p.cell[s] - p.cell[u]
+        return np.stack([a, b], axis=1), self.slope * rise - gains[a, b], rise
+
+    def merge_values(self, n_exact: int = 8) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The loss after merging pairs of clusters: (pairs, 2) columns and their values.
+
+        All pairs are ranked by the loss linearised here; the best ``n_exact`` are returned.
+        """
+        p = self.problem
+        every, scores, _ = self.merge_scores()
         best = np.argsort(scores, kind="stable")[:n_exact]
-        pairs, values = np.stack([a[best], b[best]], axis=1), np.empty(best.size)
+        pairs, values = every[best], np.empty(best.size)
         _compiled().merged(
             self.counts, p.offsets, pairs, self.sizes, p.cell, p.t, p.p, self.j,
             float(self.totals[0]), p.num, p.den, p.w, p.total, self._trial, values,
