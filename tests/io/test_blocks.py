@@ -291,3 +291,25 @@ class TestParquet:
             blocks.read(slice(None), slice(None))
         assert blocks.read(slice(10), slice(None)).tolist() == [[0]] * 10
         blocks.close()
+
+
+def test_a_parquet_file_of_many_columns_is_described_once_a_read(tmp_path):
+    """A look at its schema makes it anew: one for each column is quadratic in their number."""
+    from partita.io._parquet_child import ParquetReader
+
+    pd.DataFrame(LABELS, columns=[f"i{k}" for k in range(23)]).to_parquet(tmp_path / "a.parquet")
+    reader = ParquetReader(str(tmp_path / "a.parquet"))
+    file = reader._file
+
+    class Counted:
+        looks = 0
+
+        def __getattr__(self, name):
+            Counted.looks += name == "schema_arrow"
+            return getattr(file, name)
+
+    reader._file = Counted()
+    order = [4, 2, 22]
+    found = reader.read({"start": 5, "stop": 9, "positions": order})
+    assert (found == LABELS[5:9, order]).all()
+    assert Counted.looks == 1

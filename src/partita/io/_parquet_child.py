@@ -31,7 +31,8 @@ class ParquetReader:
     def read(self, request: Mapping[str, Any]) -> NDArray[Any]:
         """Rows ``start`` to ``stop`` of the columns at ``positions``, (rows, columns)."""
         start, stop = int(request["start"]), int(request["stop"])
-        names = [self._file.schema_arrow.field(int(i)).name for i in request["positions"]]
+        schema = self._file.schema_arrow  # made anew at every look
+        names = [schema.field(int(i)).name for i in request["positions"]]
         parts: list[NDArray[Any]] = []
         first = 0
         for group in range(self._file.metadata.num_row_groups):
@@ -48,8 +49,10 @@ class ParquetReader:
 
     def _array(self, table: Any, names: list[str]) -> NDArray[Any]:
         columns = []
+        places = {name: i for i, name in enumerate(table.column_names)}
+        is_clear = len(places) == table.num_columns  # a name that two columns have is an error
         for name in names:
-            column = table.column(name)
+            column = table.column(places[name] if is_clear else name)
             if column.null_count:
                 raise FileError(f"column {name!r} of {self._path!r} must have no missing values.")
             columns.append(_plain(column))

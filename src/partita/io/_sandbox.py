@@ -143,8 +143,14 @@ class Sandbox:
         self._process.kill()
         code = self._process.wait()
         late = self._late or code in (-24, -9)  # SIGXCPU, SIGKILL at the hard limit
-        why = "it took too long to read" if late else f"its reader broke (status {code})"
-        return FileError(f"{self.path!r} is truncated or corrupt: {why}.")
+        if late:
+            return FileError(
+                f"{self.path!r} is corrupt, or there is too much in it: it took too long to read. "
+                "If it is whole, keep the labels as .npy or Zarr."
+            )
+        return FileError(
+            f"{self.path!r} is truncated or corrupt: its reader broke (status {code})."
+        )
 
     def close(self) -> None:
         """End the child; it also ends when nobody holds this any longer."""
