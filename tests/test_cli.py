@@ -419,3 +419,19 @@ def test_ranks_that_are_none_are_refused(capsys, csv, ranks):
         main(["estimate", str(csv), "--search", "nmf-ls", "--ranks", ranks])
     assert left.value.code == 2
     assert "such as 2-12 or 3,5,8-10; got" in capsys.readouterr().err
+
+
+def test_a_terminal_is_shown_the_beginning_of_a_long_table(capsys, tmp_path, monkeypatch):
+    np.save(tmp_path / "a.npy", np.arange(5)[:, None] % 3 + np.arange(300) // 150)
+    words = ("estimate", tmp_path / "a.npy", "--search", "average", "--seed", 0)
+    _, whole, _ = run(capsys, *words)
+    assert len(whole.splitlines()) > 300
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    _, out, _ = run(capsys, *words)
+    assert out.splitlines()[-1] == "... 200 more rows: -o FILE has all of them."
+    assert whole.startswith(out.rpartition("\n...")[0])
+    ball = ("uncertainty", tmp_path / "a.npy", "--search", "average", "--table", "ball")
+    _, out, _ = run(capsys, *ball)
+    assert "282 more columns: -o FILE" in out
+    _, out, _ = run(capsys, *words, "-o", tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_text() == whole

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from partita.similarity import Similarity
 
 FORMATS = ("table", "csv", "json")
+_ROWS, _COLUMNS = 100, 20  # of a table at a terminal, where there are more than twice as many
 
 
 def add_draws_arguments(parser: argparse.ArgumentParser) -> None:
@@ -236,8 +237,37 @@ def table(frame: pd.DataFrame) -> str:
     return str(frame.to_string(float_format=lambda x: f"{x:.4g}", na_rep="-"))
 
 
-def frame_text(frame: pd.DataFrame, form: str) -> str:
-    """Return a frame as a table, CSV or JSON."""
+def frame_text(frame: pd.DataFrame, form: str, arguments: argparse.Namespace | None = None) -> str:
+    """Return a frame as a table, CSV or JSON; of a large one, what a terminal can show."""
     if form == "csv":
         return str(frame.to_csv())
-    return to_json(records(frame)) if form == "json" else table(frame)
+    if form == "json":
+        return to_json(records(frame))
+    frame, more = for_terminal(frame, arguments)
+    return table(frame) + more
+
+
+def for_terminal(
+    frame: pd.DataFrame, arguments: argparse.Namespace | None
+) -> tuple[pd.DataFrame, str]:
+    """Return the beginning of a table too large for a terminal, and a line about the rest.
+
+    All of it where it goes to a file, a pipe, or is small.
+    """
+    if arguments is None or arguments.output is not None or not sys.stdout.isatty():
+        return frame, ""
+    n_rows, n_columns = (size if size <= 2 * few else few for size, few in _most(frame))
+    if (n_rows, n_columns) == frame.shape:
+        return frame, ""
+    left = [
+        f"{all_of - shown:,} more {what}"
+        for what, all_of, shown in zip(
+            ("rows", "columns"), frame.shape, (n_rows, n_columns), strict=True
+        )
+        if all_of > shown
+    ]
+    return frame.iloc[:n_rows, :n_columns], f"\n... {' and '.join(left)}: -o FILE has all of them."
+
+
+def _most(frame: pd.DataFrame) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (frame.shape[0], _ROWS), (frame.shape[1], _COLUMNS)

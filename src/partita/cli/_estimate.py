@@ -74,10 +74,10 @@ def run(arguments: argparse.Namespace) -> None:
         )
     if arguments.save:
         best.save(arguments.save)
-    _common.write(text(best, form), arguments)
+    _common.write(text(best, form, arguments), arguments)
 
 
-def text(best: Estimate, form: str) -> str:
+def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None) -> str:
     """Return an estimate as a table, CSV or JSON."""
     from partita.estimation import is_plain
 
@@ -106,4 +106,5 @@ def text(best: Estimate, form: str) -> str:
     said = best.info.get("evidence")
     if said and not is_plain(said):
         head += f"{said}\n"
-    return f"{head}\n{frame.to_string()}"
+    frame, more = _common.for_terminal(frame, arguments)
+    return f"{head}\n{frame.to_string()}{more}"

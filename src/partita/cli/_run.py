@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     _say_what_speaks_against(best, draws, arguments)
     if arguments.report:
         _report(best, draws, arguments)
-    _common.write(_estimate.text(best, form), arguments)
+    _common.write(_estimate.text(best, form, arguments), arguments)
 
 
 def _say_what_speaks_against(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None:

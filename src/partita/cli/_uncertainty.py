@@ -58,7 +58,7 @@ def _judged(arguments: argparse.Namespace) -> str:
         return summary(partition(arguments, draws), draws, arguments)
     make, needs_estimate = _TABLES[arguments.table or "items"]
     best = partition(arguments, draws) if needs_estimate else None
-    return _common.frame_text(make(best, draws, arguments), form)
+    return _common.frame_text(make(best, draws, arguments), form, arguments)
 
 
 def _prob(arguments: argparse.Namespace, default: float) -> float:
