@@ -53,7 +53,7 @@ def recombine(run: Run) -> bool:
 
 
 def _blocks(run: Run) -> Iterator[NDArray[np.int64]]:
-    """Proper parts of clusters that are together in another partition, each once."""
+    """Two or more items of a cluster that are together in another partition, each set once."""
     labels, sizes, seen = run.state.labels, run.state.sizes, set()
     for other in run.others:
         code = other * sizes.size + labels
@@ -61,7 +61,8 @@ def _blocks(run: Run) -> Iterator[NDArray[np.int64]]:
             inside = code == block
             key = inside.tobytes()
             items = np.flatnonzero(inside)
-            if key not in seen and items.size < np.count_nonzero(labels == labels[items[0]]):
+            whole = np.count_nonzero(labels == labels[items[0]])
+            if key not in seen and 1 < items.size < whole:
                 seen.add(key)
                 yield items
 

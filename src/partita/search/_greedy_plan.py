@@ -131,7 +131,8 @@ class Plan:
             starts = [one for kind in self._kinds(counted, rng, done) for one in kind]
             if not starts and not self.found and done:
                 starts = [("sequential", None)]
-            self._runs(shared, [(name, labels, moves) for name, labels in starts], softens=True)
+            tasks = [(name, labels, moves) for name, labels in starts]
+            self._runs(shared, tasks, softens=True, is_stepwise=done is not None)
             self.is_agreed = self._agrees()
             if self.is_agreed or self.clock.is_up():
                 return
@@ -249,6 +250,7 @@ class Plan:
         softens: bool = False,
         others: Sequence[Labels] = (),
         is_thorough: bool = False,
+        is_stepwise: bool = False,
     ) -> None:
         """Do the runs in parallel and add where they ended, in order."""
         patience = self.settings.patience if patience is None else patience
@@ -264,6 +266,7 @@ class Plan:
             state = states.pop() if states else shared.state()
             run = Run(state, seeds[a], self.limit, self.clock)
             run.softens, run.others, run.is_thorough = softens, others, is_thorough
+            run.is_stepwise = is_stepwise
             try:
                 _start(run, shared, labels)
                 run.go(moves, patience)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -71,7 +71,8 @@ class Run:
 
     ``best`` is the last partition that was kept, for when the run is cut short. A loss that bends
     in e has its bends rounded off at first if it ``softens``, and after every rebuilding if the run
-    is ``thorough``. ``others`` are partitions to cross with.
+    is ``thorough``; a start from nothing is by the loss of the items put in so far if it
+    ``is_stepwise``, else by the loss made linear. ``others`` are partitions to cross with.
     """
 
     state: State
@@ -81,6 +82,7 @@ class Run:
     best: NDArray[np.int64] | None = None
     sweeps: bool = True
     pairs: bool = True
+    is_stepwise: bool = False
     softens: bool = False
     is_thorough: bool = False
     others: Sequence[NDArray[np.int64]] = ()
@@ -163,7 +165,10 @@ class Run:
         state = self.state
         state.load(np.full(state.labels.size, -1))
         order = self.rng.permutation(state.labels.size)
-        state.sequence(order, self.limit)
+        if self.is_stepwise and state.is_rough:
+            cast(Any, state).sequence(order, self.limit)
+        else:
+            state.allocate(order, self.limit)
 
     def rebuild(self, columns: list[int], seeds: NDArray[np.int64] | None = None) -> bool:
         """Empty clusters and allocate their items anew; keep it if that is better.

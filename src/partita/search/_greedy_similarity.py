@@ -157,7 +157,6 @@ class SimilarityState:
         self.refresh()
 
     is_rough = False
-    sequence = allocate
 
     def company(self, item: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Which items are more similar to this one than some number."""

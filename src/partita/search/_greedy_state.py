@@ -177,14 +177,8 @@ class DrawsState:
         self.linearise()
 
     def sequence(self, items: IntArray, limit: int) -> None:
-        """Put all items, none of them in a cluster, into the best.
-
-        A loss that bends, or is not linear, is that of the items put in so far.
-        """
+        """Put all items, none of them in a cluster, into the best, by the loss of those put in."""
         p, compiled, done = self.problem, cast(Any, kernels.greedy_soften), 0
-        if p.is_linear and not p.bends:
-            self.allocate(items, limit)
-            return
         self.alpha[:], self.slope = p.alpha, p.slope
         self.alpha32[:] = self.alpha
         t, seen = np.zeros(p.m), np.zeros(int(p.offsets[-1]), dtype=np.int64)
