@@ -284,6 +284,18 @@ def test_few_items_have_their_matrix_however_many_the_draws_and_wherever(
         assert one.info.get("objective") == plain.info.get("objective")
 
 
+@pytest.mark.parametrize("loss", ["pear", "vi-lower-bound", "binder"])
+def test_losses_on_the_matrix_are_searched_on_it_however_many_the_draws(labels, monkeypatch, loss):
+    plain = pt.estimate(pt.Draws(labels), loss=loss, rng=4)
+    monkeypatch.setattr(_blocks, "_LARGE", 1000)
+    many = pt.estimate(pt.Draws(Held(labels)), loss=loss, rng=4)
+    assert "searched_under" not in many.info
+    assert many.expected_loss <= plain.expected_loss + 1e-12
+    polished = NMF("ls", ranks=(2, 3), n_init=2, polish=True)
+    found = pt.estimate(pt.Draws(Held(labels)), loss=loss, search=polished, rng=4)
+    assert found.expected_loss <= plain.expected_loss + 1e-12
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_matrix_of_draws_that_memory_does_not_hold_is_counted_run_by_run(
     labels, monkeypatch, weighted

@@ -154,6 +154,18 @@ class Evidence:
             self._similarity = Similarity._of_dense(matrix, self.item_names, self._draws)
         return self.similarity.to_dense(dtype=None)
 
+    def searched(self, needs: Needs) -> Evidence | None:
+        """What a search under a loss of these needs may hold; None if it must go over blocks.
+
+        Of many draws of few items the matrix is enough for a loss that needs no draws.
+        """
+        if not self.streams:
+            return self
+        if needs == "draws" or self.is_large:
+            return None
+        matrix = Similarity._of_dense(self.dense, self.item_names, None)
+        return Evidence(similarity=matrix, n_jobs=self.n_jobs)
+
 
 def as_evidence(data: Any, *, n_jobs: int = 1) -> Evidence:
     """Return ``data`` as evidence: a Similarity as it is, anything else as draws."""

@@ -50,14 +50,15 @@ def polish(
     -------
     ndarray of int64, shape (n,)
     """
-    if evidence.streams:
+    held = evidence.searched(check(loss).needs)
+    if held is None:
         return canonical(
             polish_both_ways(
                 labels, evidence, check(loss), rng=rng, max_clusters=max_clusters,
                 patience=patience, time_limit=time_limit,
             )
         )  # fmt: skip
-    shared = problem(check(loss), evidence, merge=False)
+    shared = problem(check(loss), held, merge=False)
     limit = min(max_clusters or evidence.n_items, evidence.n_items)
     run = Run(shared.state(), rng, limit, Clock(time_limit))
     run.state.load(canonical(labels))

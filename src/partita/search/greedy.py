@@ -111,10 +111,11 @@ class Greedy:
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield the partition that each run ended with, or the best of them."""
-        if evidence.streams:
+        held = evidence.searched(check(loss).needs)
+        if held is None:
             yield from search_large(self, check(loss), evidence, rng, n_jobs)
             return
-        plan = Plan(self, check(loss), evidence, rng, n_jobs, Clock(self.time_limit))
+        plan = Plan(self, check(loss), held, rng, n_jobs, Clock(self.time_limit))
         try:
             yield from plan.run()
         except KeyboardInterrupt:
