@@ -7,8 +7,10 @@ import pytest
 
 from partita.cli import main
 from partita.studies import Crabs, Galaxy, Mixing, Readings, Scaling, Soft, Solvers, paper_table
+from partita.studies.ledger import Ledger
 from partita.studies.mixing import shares_needed
 from partita.studies.readings import every_reading
+from partita.studies.solvers import COLUMNS
 
 
 def test_soft_is_as_the_paper_describes(tmp_path):
@@ -93,6 +95,10 @@ def test_solvers_on_the_same_draws(tmp_path):
     assert row["loss fast"] <= row["loss mu"] + 1e-9
     assert row["AR mu - fast"] == pytest.approx(row["AR mu"] - row["AR fast"])
     assert (row["paper's AR"], row["paper's MaxPear AR"]) == (0.701, 0.967)  # read off the paper
+    rows = Ledger.peek(tmp_path / "replicates.csv").rows.values()
+    ar = np.array([values[COLUMNS.index("mu/pear:AR")] for values in rows])
+    error = np.hypot(ar.std(ddof=1) / np.sqrt(2), 0.011)
+    assert row["z AR mu"] == pytest.approx((ar.mean() - 0.701) / error)
     again = study.run(tmp_path, resume=True)
     assert again.text == found.text
 

@@ -183,7 +183,7 @@ def _scores(rows: dict[Key, tuple[float, ...]], parted: bool) -> Frame:
     import pandas as pd
 
     frame = _frame(rows)
-    paper = paper_table("simulation").set_index(["configuration", "method", "measure"])["mean"]
+    paper = paper_table("simulation").set_index(["configuration", "method", "measure"])
     frame["chains"] = np.where(frame.found < 4, "missed some", "found four")
     found = []
     for (name, model), group in frame.groupby(["configuration", "method"], sort=False):
@@ -191,12 +191,21 @@ def _scores(rows: dict[Key, tuple[float, ...]], parted: bool) -> Frame:
         for chains, part in parts.items():
             for chooser in methods.CHOOSERS:
                 row = {"configuration": name, "method": model, "chains": chains, "rank by": chooser}
-                found.append(row | {"sets": len(part)} | _contrast(part, chooser))
-                for what in ("AR", "VI"):
-                    found[-1][f"paper's {what}"] = paper[name, model, what]
-                    found[-1][f"paper's MaxPear {what}"] = paper[name, "maxpear", what]
+                row |= {"sets": len(part), **_contrast(part, chooser)}
+                found.append(row | dict(_printed(part, chooser, paper.loc[name], model)))
     index = ["configuration", "method", "chains", "rank by"]
     return pd.DataFrame(found).set_index(index)
+
+
+def _printed(part: Frame, chooser: str, paper: Frame, model: str) -> Iterator[tuple[str, float]]:
+    """Yield the paper's scores, its MaxPear's, and how far R's are from the former."""
+    for what in methods.MEASURES:
+        mean, error = paper.loc[(model, what)]
+        values = part[f"mu/{chooser}:{what}"]
+        apart = (values.mean() - mean) / np.hypot(values.sem(), error)
+        yield f"paper's {what}", float(mean)
+        yield f"paper's MaxPear {what}", float(paper.loc[("maxpear", what), "mean"])
+        yield f"z {what} mu", float(-apart if what == "VI" else apart)
 
 
 def _contrast(part: Frame, chooser: str) -> dict[str, float]:
@@ -231,6 +240,7 @@ def _objectives(rows: dict[Key, tuple[float, ...]]) -> Frame:
 def _page(study: Solvers, scores: Frame, objectives: Frame) -> str:
     columns = "sets|fast's loss lower|mu's loss lower|AR fast|AR mu|AR mu - fast|its error"
     columns += "|AR MaxPear|paper's AR|paper's MaxPear AR|VI fast|VI mu|VI MaxPear|paper's VI"
+    columns += "|z Rand mu|z AR mu|z VI mu"
     chains = f" (`{study.slug}`)" * (study.slug != "solvers")
     missed = (
         " `missed some`: the last draw of the chain has fewer than four clusters of a twentieth "
@@ -249,7 +259,8 @@ def _page(study: Solvers, scores: Frame, objectives: Frame) -> str:
             f"{CLOSE:g} of the objective at the least rank, and by what share of that one R's is "
             "the higher, on average.\n\n" + markdown(objectives, digits=5),
             "## Partitions, the rank chosen by PEAR\n\n`loss lower`: data sets in which the "
-            f"partition taken from that solver has the lower expected loss.{missed} All three "
-            "losses are in `scores.csv`.\n\n" + markdown(shown),
+            f"partition taken from that solver has the lower expected loss.{missed} `z`: the "
+            "distance of R's from the paper's in combined standard errors, positive where better. "
+            "All three losses are in `scores.csv`.\n\n" + markdown(shown),
         )
     )
