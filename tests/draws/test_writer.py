@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import partita as pt
+from partita.cli import main
 from partita.similarity import _builder
 
 
@@ -59,7 +60,7 @@ def test_a_chain_that_breaks_off_leaves_what_was_there_and_its_draws_beside(tmp_
         writer.write([0, 1])
 
 
-def test_draws_so_far_can_be_read_after_every_draw(tmp_path):
+def test_draws_so_far_can_be_read_after_every_draw(tmp_path, capsys):
     rng = np.random.default_rng(0)
     rows = np.stack([rng.integers(0, k, 400) for k in (3, 7, 300, 2)])
     with pt.DrawsWriter(tmp_path / "a.npy") as writer:
@@ -72,6 +73,10 @@ def test_draws_so_far_can_be_read_after_every_draw(tmp_path):
             if m == 1:
                 first = early
             np.testing.assert_array_equal(np.load(writer.partial), expected.labels)
+        with pytest.raises(pt.errors.FileError, match=r"not there yet.*a\.part\.npy"):
+            pt.read_draws(tmp_path / "a.npy")
+        assert main(["info", writer.partial, "--format", "csv"]) == 0
+        assert "draws,4" in capsys.readouterr().out
         sent = pickle.loads(pickle.dumps(first.labels))  # another process opens the file anew
         assert sent.shape == (1, 400)
         assert first == pt.Draws(rows[:1])

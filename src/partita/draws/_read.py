@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from partita import io, validate
 from partita.draws._draws import Draws
+from partita.draws._writer import partial_of
 from partita.errors import FileError, InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -72,8 +73,20 @@ def read_draws(
             raise FileError(f"{text!r} matches no file.")
         _one_file(stored)
         return _chains_of(found, how)
+    if isinstance(text, str):
+        _say_if_unfinished(text)
     kept = open_stored(text, orient=orient, key=key, stored=stored)
     return _from_file(text, how) if kept is None else kept
+
+
+def _say_if_unfinished(path: str) -> None:
+    """Of a file that a DrawsWriter has yet to close, say where the draws so far are."""
+    part = partial_of(path)
+    if not os.path.lexists(path) and os.path.isfile(part):
+        raise FileError(
+            f"{path!r} is not there yet; {part!r} has the draws so far of a chain that still runs, "
+            "or broke off."
+        )
 
 
 def _one_file(stored: bool | None) -> None:

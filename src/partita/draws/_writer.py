@@ -67,7 +67,7 @@ class DrawsWriter:
         self._mode = os.stat(self._target).st_mode if os.path.exists(self._target) else None
         if self._mode is not None and not stat.S_ISREG(self._mode):
             raise FileError(f"{os.fspath(path)!r} is no plain file; draws are written to one.")
-        self.partial = os.path.splitext(self._target)[0] + ".part.npy"
+        self.partial = partial_of(self._target)
         before = io.rows_in_progress(self.partial)
         if before is not None and resume is None:
             raise FileError(
@@ -135,3 +135,8 @@ class DrawsWriter:
                 error.add_note(
                     f"{validate.count_text(self.n_draws, 'draw')} so far are in {self.partial!r}."
                 )
+
+
+def partial_of(path: str) -> str:
+    """Where the draws are until the file is finished."""
+    return os.path.splitext(path)[0] + ".part.npy"
