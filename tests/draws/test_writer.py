@@ -145,6 +145,9 @@ def test_only_a_file_that_a_writer_left_is_carried_on_with(tmp_path):
     np.save(tmp_path / "a.part.npy", np.zeros((2, 3), np.uint8))
     with pytest.raises(pt.errors.FileError, match="move it away"):
         pt.DrawsWriter(tmp_path / "a.npy", resume=True)
+    (tmp_path / "a.part.npy").write_bytes(b"no such thing")
+    with pytest.raises(pt.errors.FileError, match="does not begin like"):
+        pt.DrawsWriter(tmp_path / "a.npy", resume=True)
     os.mkdir(tmp_path / "b.npy")
     with pytest.raises(pt.errors.FileError, match="directory"):
         pt.DrawsWriter(tmp_path / "b.npy")

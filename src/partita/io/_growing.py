@@ -74,16 +74,22 @@ class GrowingNpy:
     def _open(self) -> None:
         """Open the file, which alone knows what it holds: an interrupt comes at any time."""
         self._file = open(self.path, "r+b", buffering=0)  # noqa: SIM115
+        try:
+            self.form = self._read_form()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read_form(self) -> Form:
         found = read_header(self._file, repr(self.path))
         dtype = found.dtype
         is_ours = found.in_progress and found.offset == _HEADER and len(found.shape) == 2
         if not is_ours or dtype is None or dtype.kind != "u":
-            self._file.close()
             raise FileError(
                 f"{self.path!r} holds {found}, not draws that a DrawsWriter left; move it away."
             )
         found = settled(found, os.fstat(self._file.fileno()).st_size)
-        self.form = Form(dtype.newbyteorder("="), *found.shape)
+        return Form(dtype.newbyteorder("="), *found.shape)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
