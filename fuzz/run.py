@@ -1,4 +1,4 @@
-"""Fuzz every reader in turn, and say how many inputs were tried and what was found.
+"""Fuzz every reader in turn (``reads``), and say how many inputs were tried and what was found.
 
 ``python fuzz/run.py --seconds 3600 --output out/fuzz``; readers share the time equally. Exits with
 1 if anything was found: a file that made a reader raise what is no PartitaError, take more than

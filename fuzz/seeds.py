@@ -27,6 +27,10 @@ def text() -> list[bytes]:
     header = "a,b,c,d,e\n"
     tables = [rows, header + rows, rows.replace(",", "\t"), rows.replace(",", " "), "x,y\nu,v\nu,u"]
     tables += ['"","a","b"\n"1",1,2\n"2",1,1', "1.0;2e0;3\n1;1;1\n"]
+    tables += [
+        ".chain,z[1],z[2],alpha\n1,1,2,0.5\n2,2,2,1.5\n",
+        ",lp__,a,b\n0,1.5,u,v\n1,2.5,u,u\n",
+    ]
     plain = [table.encode() for table in tables]
     return [*plain, *(gzip.compress(one) for one in plain[:2])]
 
@@ -43,13 +47,7 @@ def cmdstan() -> list[bytes]:
 
 
 def npy() -> list[bytes]:
-    arrays = [LABELS, LABELS.reshape(2, 3, 5), LABELS.astype(">f8"), LABELS.astype(str)]
-    found = []
-    for array in arrays:
-        buffer = io.BytesIO()
-        np.save(buffer, array)
-        found.append(buffer.getvalue())
-    return found
+    return _npy([LABELS, LABELS.reshape(2, 3, 5), LABELS.astype(">f8"), LABELS.astype(str)])
 
 
 def npz() -> list[bytes]:
@@ -133,6 +131,92 @@ def rdata() -> list[bytes]:
     ]
 
 
+def data() -> list[bytes]:
+    tables = ["x,y\n1.5,2\n3,4\n", "1\t2\n3\t4\n", ",x\na,1\nb,2\n", 'n;"x y"\n"a;b";1\nc;2\n']
+    plain = [table.encode() for table in tables]
+    return [*plain, *map(gzip.compress, plain)]
+
+
+def similarity() -> list[bytes]:
+    rows = b",a,b\na,1,0.5\nb,0.5,1\n"
+    return [rows, gzip.compress(rows), *_npy([np.eye(3)]), *_npz([{"similarity": np.eye(3)}])]
+
+
+def weights() -> list[bytes]:
+    logs = np.log(np.full((2, 3, 4, 2), 0.5))
+    return [*_npy([logs, logs[0]]), *_npz([{"log_weights": logs}]), *cmdstan()]
+
+
+def matrix() -> list[bytes]:
+    import pandas as pd
+    import xarray as xr
+
+    square = np.eye(3)
+    data = xr.Dataset({"psm": (("i", "j"), square)})
+    return [
+        (DATA / "psm.rds").read_bytes(),
+        (DATA / "mcclust.RData").read_bytes(),
+        _saved(lambda p: data.to_netcdf(p, engine="h5netcdf"), "a.nc"),
+        _saved(lambda p: data.to_netcdf(p, engine="scipy"), "a.nc"),
+        _saved(pd.DataFrame(square, columns=list("abc")).to_parquet, "a.parquet"),
+    ]
+
+
+def _npy(arrays: list[np.ndarray]) -> list[bytes]:
+    found = []
+    for array in arrays:
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        found.append(buffer.getvalue())
+    return found
+
+
+def _npz(archives: list[dict[str, np.ndarray]]) -> list[bytes]:
+    found = []
+    for arrays in archives:
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        found.append(buffer.getvalue())
+    return found
+
+
+def _members(arrays: dict[str, np.ndarray], reader: str) -> bytes:
+    """Arrays as ``reads.write_archive`` takes them apart."""
+    import reads
+
+    names = reads.archive_names(reader)
+    parts = []
+    for name, array in arrays.items():
+        if name in names:
+            content = _npy([array])[0]
+            parts.append(reads.MEMBER.pack(names.index(name), len(content)) + content)
+    return b"".join(parts)
+
+
+def estimate() -> list[bytes]:
+    import partita as pt
+
+    draws, found = pt.Draws(np.tile(LABELS, (4, 1))), []
+    for search in ("average", pt.search.NMF("ls", ranks=(2, 3), n_init=1)):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "a.npz"
+            pt.estimate(draws, loss="binder", search=search, rng=0, n_jobs=1).save(path)
+            with np.load(path) as file:
+                found.append(_members({name: file[name] for name in file.files}, "estimate"))
+    return found
+
+
+def state() -> list[bytes]:
+    import reads
+
+    with tempfile.TemporaryDirectory() as folder:
+        return [_members(reads.state_arrays(Path(folder)), "checkpoint")]
+
+
+def run() -> list[bytes]:
+    return [_members({"fingerprint": np.array("x"), "seed": np.array("7")}, "run")]
+
+
 ALL: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "text": ("a.csv", text),
     "premium": ("a_z.txt", text),
@@ -143,4 +227,14 @@ ALL: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "netcdf": ("a.nc", netcdf),
     "parquet": ("a.parquet", parquet),
     "rdata": ("a.rds", rdata),
+    "data": ("a.csv", data),
+    "similarity": ("a.csv", similarity),
+    "estimate": ("a.npz", estimate),
+    "checkpoint": ("state-0.npz", state),
+    "run": ("run.npz", run),
+    "weights": ("a.npz", weights),
+    "matrix": ("a", matrix),
+    "stored-npy": ("a.npy", npy),
+    "stored-zarr": ("a.zarr", zarr),
+    "stored-parquet": ("a.parquet", parquet),
 }

@@ -25,10 +25,18 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["partita.io", "rdata"]):
+with atheris.instrument_imports(
+    include=[
+        "partita.io",
+        "rdata",
+        "partita.cli",
+        "partita.estimation",
+        "partita.mixture.checkpoint",
+    ]
+):
     import rdata.parser  # noqa: F401
+    import reads
 
-    import partita.io
     from partita import validate
     from partita.errors import PartitaError
     from partita.io import _child, _netcdf_child, _parquet_child, _rdata_child, _sandbox  # noqa: F401
@@ -130,6 +138,7 @@ class Run:
             Path("/dev/shm" if os.path.isdir("/dev/shm") else folder) / f"fuzz-{os.getpid()}"
         )
         self.scratch.mkdir()
+        self.target = reads.READ[reader]
         self.path = self.scratch / seeds.ALL[reader][0]
         self.counts = {"inputs": 0, "read": 0, "refused": 0, "child died": 0, "findings": 0}
         self.peak = 0
@@ -137,7 +146,10 @@ class Run:
 
     def place(self, data: bytes) -> bool:
         """Put one input where the reader will look; whether it can be one."""
-        if self.reader != "zarr":
+        if self.target.archive:
+            reads.write_archive(self.path, data, reads.archive_names(self.reader))
+            return True
+        if not self.target.zarr:
             self.path.write_bytes(data)
             return True
         if len(data) < 3:
@@ -159,8 +171,7 @@ class Run:
         self.counts["inputs"] += 1
         signal.setitimer(signal.ITIMER_VIRTUAL, SLOW)
         try:
-            table = partita.io.read_table(self.path)
-            assert table.labels.ndim == 2
+            self.target.read(self.path)
             self.counts["read"] += 1
         except PartitaError as error:
             self.counts["refused"] += 1

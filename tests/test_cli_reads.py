@@ -22,7 +22,7 @@ from partita import validate
 from partita.cli import main
 from partita.cli._data import read_table
 from partita.cli._matrix import read_similarity
-from partita.errors import FileError, OutOfMemoryError, PartitaError
+from partita.errors import FileError, InvalidValueError, OutOfMemoryError, PartitaError
 
 TABLE = b"x,y\n1,2\n3.5,4\n"
 MATRIX = b",a,b\na,1,0.5\nb,0.5,1\n"
@@ -147,6 +147,13 @@ def test_what_is_no_table(tmp_path, content):
         with pytest.raises(PartitaError) as caught:
             read(tmp_path / "a.csv")
         assert "\n" not in str(caught.value)
+
+
+def test_names_over_several_lines_make_one(tmp_path):
+    (tmp_path / "a.csv").write_text('c,"a\nb"\n1,x\n2,y\n')
+    with pytest.raises(InvalidValueError, match=r"not numbers \(a b\)") as caught:
+        data(tmp_path / "a.csv")
+    assert "\n" not in str(caught.value)
 
 
 def test_the_stream_gives_what_the_file_holds(tmp_path):

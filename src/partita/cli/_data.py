@@ -28,6 +28,7 @@ def read_table(arguments: argparse.Namespace, *, say: bool = False) -> pd.DataFr
         raise
     except (ValueError, IndexError, OverflowError) as error:
         raise FileError(f"{path!r} is not a table: {' '.join(str(error).split())}.") from None
+    table.columns = table.columns.map(_one_line)
     for line in assumed if say else []:
         print(f"partita: {line}", file=sys.stderr)
     wanted = arguments.columns.split(",") if arguments.columns else None
@@ -66,6 +67,11 @@ def _read(path: str, arguments: argparse.Namespace) -> tuple[pd.DataFrame, list[
         table = table.set_index(table.columns[0])
         return table, [f"the first column of {path!r} has no name, so it is taken as an index."]
     return table, []
+
+
+def _one_line(name: object) -> str:
+    """The name of a column, which quotes may spread over lines."""
+    return " ".join(str(name).split())
 
 
 def _is_number(cell: str) -> bool:
