@@ -190,7 +190,7 @@ def test_a_full_disk_is_one_line(store, capsys):
     assert "cannot be written: No space left" in capsys.readouterr().err
 
 
-WRITES = {
+BROKEN_OFF = {
     "estimate": ["estimate", "draws.npz", "--search", "average", "-o", "out.csv"],
     "saved": ["estimate", "draws.npz", "--search", "average", "--save", "out.npz"],
     "npy": ["similarity", "draws.npz", "-o", "out.npy"],
@@ -205,12 +205,12 @@ WRITES = {
 
 @pytest.mark.filterwarnings("ignore::partita.errors.PartitaWarning")
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-@pytest.mark.parametrize("command", WRITES)
+@pytest.mark.parametrize("command", BROKEN_OFF)
 def test_what_was_there_is_kept_when_a_write_breaks_off(
     tmp_path, monkeypatch, capsys, command, error
 ):
     """A full disk and Ctrl-C, after all that is to be written was written beside."""
-    words = WRITES[command]
+    words = BROKEN_OFF[command]
     monkeypatch.chdir(tmp_path)
     simulate_draws(8, 20, n_clusters=2, rng=0).save("draws.npz")
     np.savetxt("data.csv", load_galaxies().data[:20], delimiter=",")
