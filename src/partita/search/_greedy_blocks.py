@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from partita.search._greedy_run import Run
 
+_BLOCKS = 100  # parts of clusters whose gain is looked at, at most
 _TRIED = 6  # pairs of a merge and a split that are carried out
 _COSTED = 200  # and of which the cost in e is looked at
 
@@ -75,7 +77,7 @@ def _splits(run: Run) -> list[Block]:
         return []
     saved, e = state.save(), float(state.totals[0])
     alpha, slope, found = state.alpha.copy(), state.slope, []
-    for items in _blocks(run):
+    for items in islice(_blocks(run), _BLOCKS):
         state.move(items, np.full(items.size, free[0]))
         rise = float(state.totals[0]) - e
         found.append(Block(items, float(alpha @ (state.j - saved[1])) - slope * rise, rise))

@@ -118,9 +118,10 @@ class Plan:
         leaders = leaders if self.is_agreed else self._leaders(2 if self.on_draws else 3)
         tasks = [(f.start, f.labels, moves) for f in leaders]
         others = [shared.compress(f.labels) for f in pool]
-        is_hard = self._is_bent or (not self.is_agreed and bool(self.loss.denominator.product))
+        is_thorough = self._is_bent and self._work <= _SMALL
+        is_hard = is_thorough or (not self.is_agreed and bool(self.loss.denominator.product))
         patience = (2 if is_hard else 1) * self.settings.patience
-        self._runs(shared, tasks, patience, others=others, is_thorough=self._is_bent)
+        self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
         ends = self.found[n_starts:]
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared
