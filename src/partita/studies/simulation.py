@@ -127,6 +127,7 @@ class Simulation:
             {key: ledger.rows[key] for key in wanted},
             {key: seconds.rows[key] for key in wanted if key in seconds.rows},
             simulation_contrasts.beside(folder, ledger),
+            simulation_contrasts.by_r(folder, ledger),
         )
 
     def _asked(self) -> str:

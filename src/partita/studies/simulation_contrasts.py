@@ -8,6 +8,7 @@ reading of the table of settings the data are others, from the same random numbe
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,15 @@ def beside(folder: Path, ledger: Ledger) -> dict[str, Frame]:
             _, _, reading = other.asked.partition("reading=")
             found[path.parent.name] = compare(ledger, other, common).assign(reading=reading)
     return found
+
+
+def by_r(folder: Path, ledger: Ledger) -> dict[tuple[str, int], Any]:
+    """Return the scores of a run by R's updates that stands beside ours, if there is one."""
+    path = folder.parent / "simulation-mu" / "replicates.csv"
+    if not path.exists() or path.parent.resolve() == folder.resolve():
+        return {}
+    other = Ledger.peek(path)
+    return dict(other.rows) if tuple(other.columns) == tuple(ledger.columns) else {}
 
 
 def compare(ledger: Ledger, other: Ledger, keys: list[tuple[str, int]]) -> Frame:

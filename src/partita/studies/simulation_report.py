@@ -83,8 +83,9 @@ def summarise(
     rows: Mapping[tuple[str, int], Any],
     seconds: Mapping[tuple[str, int], Any],
     contrasts: dict[str, Frame],
+    by_r: Mapping[tuple[str, int], Any],
 ) -> Findings:
-    """Return tables, the figure of K, and the page."""
+    """Return tables, the figure of K, and the page; ``by_r`` has the scores by R's updates."""
     from partita.studies.simulation import COLUMNS
 
     scores = scores_frame(COLUMNS, rows)
@@ -107,7 +108,7 @@ def summarise(
         *(_panel(table, name, chooser) for name in study.names),
         "## Clusters chosen\n\n![chosen K](clusters.png)\n\nK above 8 is drawn as 8; four is the "
         "truth. Counts are in `clusters.csv`.",
-        claims.page(table, clusters, chooser),
+        claims.page(_runs(table, clusters, by_r), chooser),
         simulation_contrasts.page(contrasts, _shown(chooser)),
         _time(seconds),
     ]
@@ -122,6 +123,19 @@ def summarise(
         },
         command=_command(study),
     )
+
+
+def _runs(
+    table: Frame, clusters: Frame, by_r: Mapping[tuple[str, int], Any]
+) -> dict[str, tuple[Frame, Frame]]:
+    """Return cells and clusters by who made the NMF, as :func:`claims.page` takes them."""
+    from partita.studies.simulation import COLUMNS
+
+    runs = {"Our solver": (table, clusters)}
+    if by_r:
+        scores = scores_frame(COLUMNS, by_r)
+        runs["R's updates"] = (beside_paper(scores), chosen_clusters(scores))
+    return runs
 
 
 def _command(study: Simulation) -> str:
