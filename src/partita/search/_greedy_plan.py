@@ -347,12 +347,8 @@ class Plan:
     def _of_kind(
         self, kind: Any, wanted: int, rng: np.random.Generator
     ) -> list[tuple[str, Labels | None]]:
-        n = self.evidence.n_items
-        if (
-            self.settings.n_runs is None
-            and n > _DENSE_ITEMS
-            and kind in ("losses", "average", "nmf")
-        ):
+        n, is_sized = self.evidence.n_items, self.settings.n_runs is None
+        if is_sized and n > _DENSE_ITEMS and kind in ("losses", "average", "nmf"):
             return []
         if not isinstance(kind, str):
             if not hasattr(kind, "candidates"):
