@@ -133,8 +133,11 @@ def growth(seconds: Frame, models: Sequence[str]) -> Any:
     return figure
 
 
-def shares(panels: Mapping[str, Frame], *, title: str) -> Any:
-    """Draw counts as stacked bars of equal length: a panel a table, a bar a row."""
+def shares(panels: Mapping[str, Frame], *, title: str, truth: int) -> Any:
+    """Draw counts as stacked bars of equal length: a panel a table, a bar a row.
+
+    What is below the ``truth`` is blue, what is above it orange, the truth itself grey.
+    """
     from matplotlib import colormaps
 
     n_columns = min(4, len(panels))
@@ -145,11 +148,20 @@ def shares(panels: Mapping[str, Frame], *, title: str) -> Any:
     for ax, (name, counts) in zip(axes.flat, panels.items(), strict=False):
         parts = counts.div(counts.sum(axis=1), axis=0)
         left = np.zeros(len(parts))
-        for at, column in zip(np.linspace(0, 0.95, parts.shape[1]), parts.columns, strict=True):
-            colour = colormaps["viridis"](at)
+        fewer = [c for c in parts.columns if str(c).isdigit() and int(c) < truth]
+        more = [c for c in parts.columns if c != truth and c not in fewer]
+        colours = dict(
+            zip(fewer, colormaps["Blues_r"](np.linspace(0.1, 0.6, len(fewer))), strict=True)
+        )
+        colours |= dict(
+            zip(more, colormaps["Oranges"](np.linspace(0.35, 1.0, len(more))), strict=True)
+        )
+        for column in parts.columns:
+            colour = colours.get(column, "0.85")
             ax.barh(parts.index, parts[column], left=left, color=colour, label=str(column))
             left += parts[column].to_numpy()
         ax.set_title(name, fontsize=10)
     axes[0, 0].invert_yaxis()
+    figure.supxlabel("share of the data sets", fontsize=10)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), title=title, loc="outside right upper")
     return figure

@@ -157,7 +157,8 @@ def _opening(study: Simulation) -> str:
         f"{study.replicates} data sets of each configuration; {study.n_burn:,} scans burnt, "
         f"{study.n_draws:,} draws kept; prior {how[study.prior]}; NMF by the `{study.solver}` "
         f"solver; {study.moves} moves. Mean (standard error) against the truth, the paper's "
-        "number, and the difference in combined standard errors, positive where ours is better. "
+        "number, and the difference in combined standard errors (with what rounding to three "
+        "decimals adds), positive where ours is better. "
         "VI is in bits. `oracle` knows the true parameters: its score is a ceiling."
     )
 
@@ -239,4 +240,4 @@ def _clusters_figure(clusters: Frame, names: tuple[str, ...], chooser: str) -> A
         .rename(index=lambda method: method.split("/")[0], columns={8: "8+"})
         for name in names
     }
-    return _figures.shares(panels, title="K")
+    return _figures.shares(panels, title="K", truth=4)
