@@ -72,6 +72,7 @@ def test_as_it_was_it_goes_on(again):
         ("cursor", 3, 10**6),
         ("cursor", 4, 10**6),
         ("cursor", 5, -(2**62)),
+        ("cursor", [1, 5], [0, 1]),  # moves before the items were passed over: it went on for ever
         ("concentration", 0, np.nan),
         ("concentration", 0, -1.0),
         ("reallocate", 0, 1e300),
@@ -86,6 +87,13 @@ def test_as_it_was_it_goes_on(again):
 def test_values_that_no_chain_comes_to(begun, again, name, where, value):
     with pytest.raises(FileError, match=ADVICE):
         again(**changed(begun, name, where, value))
+
+
+def test_sums_that_are_not_those_of_the_items(begun, again):
+    changes = changed(begun, "cursor", [1, 5], [len(X), 1])
+    changes["state:total"] = begun[1]["state:total"] + 1
+    with pytest.raises(FileError, match="its sums are not those of the items"):
+        again(**changes)
 
 
 @pytest.mark.parametrize("name", State._fields)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from partita import io
+from partita import io, kernels
 from partita.errors import FileError, PartitaError
 from partita.io import Layout
 from partita.kernels import mixture_types as types
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _WHAT = "a checkpoint of this run; remove its folder or give another `checkpoint`"
 _STATE = "state:"
+_ROUNDING = 1e-6
 _WHOLE, _REAL = ("i", 8), ("f", 8)
 _SHAPES: dict[str, tuple[tuple[str, int], tuple[int | str, ...]]] = {
     "labels": (_WHOLE, ("items",)),
@@ -79,6 +80,7 @@ def load(
     _check_cursor(path, job, model, state, len(traces))
     _check_slots(path, state)
     _check_numbers(path, job, state)
+    _check_sums(path, job, model, state)
     return state, traces
 
 
@@ -112,6 +114,7 @@ def _check_cursor(
         and 1 <= cursor[types.N_CLUSTERS] <= min(most, state.labels.size)
         and cursor[types.N_CLUSTERS] + cursor[types.N_FREE] == slots
         and cursor[types.MOVES] >= 0
+        and (cursor[types.MOVES] == 0 or cursor[types.ITEM] == state.labels.size)
         and cursor[types.PROXY_SCANS] >= 0
     )
     if not in_range or stored != max(0, scans - job.n_burn) // job.thin or stored != n_traces:
@@ -137,8 +140,22 @@ def _check_slots(path: Path, state: types.State) -> None:
 def _check_numbers(path: Path, job: Job, state: types.State) -> None:
     used = state.order[: int(state.cursor[types.N_CLUSTERS])]
     numbers = [part[used] for part in (state.total, state.cross, state.mean, state.root)]
+    numbers += [state.log_marginal[used][state.known[used]]]
     numbers += [state.proxy, state.proxy_inverse, state.proxy_log_det, state.concentration]
     good = all(bool(np.isfinite(part).all()) for part in numbers)
     good = good and state.concentration[0] > 0 and 0 <= state.reallocate[0] <= job.moves.reallocate
     if not good or not state.random.any() or (state.tally < 0).any():
         _refuse(path, "it holds numbers that no chain comes to")
+
+
+def _check_sums(path: Path, job: Job, model: types.Model, state: types.State) -> None:
+    """Sums that the chain would go on with are those of the items, but for rounding."""
+    if job.moves.items != "collapsed" and state.cursor[types.MOVES] == 0:
+        return  # they are taken anew before anything looks at them
+    anew = types.State(*(part.copy() for part in state))
+    kernels.mixture_slots.recount(model.x, anew)
+    used = state.order[: int(state.cursor[types.N_CLUSTERS])]
+    for ours, theirs in ((anew.total, state.total), (anew.cross, state.cross)):
+        near = _ROUNDING * max(1.0, float(np.abs(ours[used]).max()))
+        if not np.allclose(theirs[used], ours[used], rtol=_ROUNDING, atol=near):
+            _refuse(path, "its sums are not those of the items")
