@@ -10,7 +10,7 @@ from partita import evidence as evidence_module
 from partita.distributed import _items
 from partita.draws import _blocks, cluster_sums, joint_counts, offsets_of, own_sums, spread
 from partita.nmf import Streamed
-from partita.search import NMF, Greedy
+from partita.search import NMF, Greedy, _large
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +204,34 @@ def test_the_norm_from_sampled_rows_is_near_that_of_the_matrix(both, monkeypatch
     assert not exact
     dense = pt.posterior_similarity(both[0]).to_dense()
     assert norm2 == pytest.approx((dense**2).sum(), rel=1e-3)
+
+
+def refused_of_many(to_dense):
+    def of_few(self, **options):
+        assert self.n_items < 200
+        return to_dense(self, **options)
+
+    return of_few
+
+
+@pytest.mark.parametrize("search", ["auto", "greedy", NMF("ls", ranks=(5,), n_init=2, polish=True)])
+@pytest.mark.parametrize("loss", ["pear", "vi-lower-bound"])
+def test_few_labels_of_many_items_need_no_matrix_for_a_loss_that_is_of_one(
+    labels, monkeypatch, search, loss
+):
+    draws = pt.Draws(labels)
+    matrix = pt.posterior_similarity(draws)
+    monkeypatch.setattr(evidence_module, "LARGE", 100)
+    monkeypatch.setattr(evidence_module, "_DENSE_ITEMS", 100)
+    monkeypatch.setattr(_large, "N_LANDMARKS", 60)
+    monkeypatch.setattr("partita.nmf._streamed.N_LANDMARKS", 80)
+    monkeypatch.setattr("partita.nmf._streamed.N_SAMPLE", 120)
+    monkeypatch.setattr(pt.Similarity, "to_dense", refused_of_many(pt.Similarity.to_dense))
+    found = pt.estimate(draws, loss=loss, search=search, rng=0)
+    assert "never formed" in found.info["evidence"]
+    monkeypatch.undo()
+    assert found.expected_loss == pytest.approx(pt.expected_loss(found.labels, matrix, loss=loss))
+    assert found.expected_loss <= pt.estimate(matrix, loss=loss, rng=0).expected_loss + 0.01
 
 
 STAGES = ["Plan.run", "extend", "StreamedState", "settle", "polish"]

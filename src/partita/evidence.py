@@ -127,6 +127,11 @@ class Evidence:
         return 8 * self.n_items**2 < validate.free_memory() // 2
 
     @property
+    def _lacks_matrix(self) -> bool:
+        """Whether there is no matrix and none is to be made."""
+        return self.is_large and not self.is_on_device and not self.similarity.is_dense
+
+    @property
     def can_be_held(self) -> bool:
         """Whether a copy of the labels of all items and draws takes but a part of the memory."""
         return self.draws.labels.nbytes <= validate.free_memory() // 4
@@ -157,10 +162,11 @@ class Evidence:
     def searched(self, needs: Needs) -> Evidence | None:
         """What a search under a loss of these needs may hold; None if it must go over blocks.
 
-        Of many draws of few items the matrix is enough for a loss that needs no draws.
+        Of many draws of few items the matrix is enough for a loss that needs no draws; of many
+        items there is none for a loss that needs it, however few the draws.
         """
         if not self.streams:
-            return self
+            return None if needs == "similarity" and self._lacks_matrix else self
         if needs == "draws" or self.is_large:
             return None
         matrix = Similarity._of_dense(self.dense, self.item_names, None)
