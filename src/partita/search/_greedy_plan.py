@@ -153,8 +153,8 @@ class Plan:
     def _agrees(self) -> bool:
         """Whether starts of two kinds ended at the best, and all did.
 
-        One may have ended elsewhere if there are few clusters and the loss does not bend; a draw
-        may if it does. Of many draws the first runs see too few for agreement on many clusters.
+        One may have ended elsewhere if there are few clusters and the loss does not bend. Of many
+        draws the first runs see too few for agreement on many clusters.
         """
         if not self.found:
             return False
@@ -166,7 +166,7 @@ class Plan:
         if len(same) < 2:
             return False
         if self._is_bent:
-            return set(others) <= {"draws"}
+            return not others
         if int(best.labels.max()) < _FEW_CLUSTERS:
             return len(others) <= 1
         is_many = self.on_draws and self.evidence.distinct.n_draws > _MANY_DRAWS
