@@ -229,6 +229,17 @@ def test_what_was_there_is_kept_when_a_write_breaks_off(
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no such device here")
+def test_what_can_be_written_is_though_the_rest_cannot(tmp_path, capsys):
+    simulate_draws(8, 20, n_clusters=2, rng=0).save(tmp_path / "draws.npz")
+    words = ["estimate", str(tmp_path / "draws.npz"), "--seed", "0", "--save", "/dev/full"]
+    assert main([*words, "-o", str(tmp_path / "out.csv")]) == 2
+    assert "'/dev/full' cannot be written: No space left" in capsys.readouterr().err
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 9
+    assert main([*words, "-o", "/dev/full", "--format", "csv"]) == 2
+    assert capsys.readouterr().err.count("No space left") == 2
+
+
 def never(*_, **__):
     pytest.fail("The work was done.")
 
@@ -241,6 +252,9 @@ def test_a_place_that_is_not_there_is_said_before_the_work(tmp_path, capsys, mon
     place = str(tmp_path / "nowhere" / "a.csv")
     assert main(["estimate", str(tmp_path / "draws.npz"), option, place]) == 2
     assert "there is no directory" in capsys.readouterr().err
+    within = str(tmp_path / "draws.npz" / "a.csv")  # a file where a folder should be
+    assert main(["estimate", str(tmp_path / "draws.npz"), option, within]) == 2
+    assert "a.csv' cannot be written: there is no directory" in capsys.readouterr().err
     if option == "-o":
         assert main(["similarity", str(tmp_path / "draws.npz"), "-o", place[:-4] + ".npy"]) == 2
         assert main(["similarity", str(tmp_path / "draws.npz"), "-o", "a.zarr"]) == 2

@@ -266,6 +266,36 @@ def test_ctrl_c_gives_the_best_so_far_in_every_stage(both, monkeypatch, stage):
     assert found.expected_loss == pytest.approx(pt.expected_loss(found.labels, both[1]), rel=1e-12)
 
 
+@pytest.mark.parametrize("model", ["ls", "symmetric", "kl"])
+def test_ctrl_c_gives_the_ranks_of_a_streamed_fit_that_were_done(both, monkeypatch, model):
+    from partita.nmf import _factorize
+
+    plain = _factorize.factorize_ranks
+
+    def one_then_interrupted(*args, **options):
+        yield next(plain(*args, **options))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_factorize, "factorize_ranks", one_then_interrupted)
+    with pytest.warns(pt.errors.PartitaWarning, match="nterrupted"):
+        found = pt.estimate(both[1], search=NMF(model, ranks=(4, 5), n_init=1), rng=0)
+    assert [step.rank for step in found.path] == [4]
+
+
+def test_ctrl_c_gives_the_ranks_that_were_done_where_there_is_a_matrix(labels, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partita.search.nmf.polish", interrupted)
+    search = NMF("ls", ranks=(4, 5), n_init=1, polish=True)
+    with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
+        found = pt.estimate(pt.Draws(labels), search=search, rng=0)
+    assert [step.rank for step in found.path] == [4, 5]
+    monkeypatch.setattr("partita.nmf.factorize_ranks", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pt.estimate(pt.Draws(labels), search=search, rng=0)
+
+
 def test_a_matrix_that_does_not_fit_names_what_does(labels, monkeypatch):
     monkeypatch.setattr("partita.validate.free_memory", lambda: 1000)
     similarity = pt.Similarity.from_draws(pt.Draws(labels))

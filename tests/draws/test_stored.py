@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
+import zarr
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import partita as pt
 from partita.distributed import Pieces, _items, item_blocks, map_items, map_pieces, ordered_sum
-from partita.draws import StoredLabels
+from partita.draws import StoredLabels, _stored, cluster_sums
 from partita.draws._stored import pick_items
+from partita.evidence import Evidence
+from partita.io import _kept
+from partita.io._zarr import ZarrArray
+from partita.search import Sampled
+from partita.uncertainty import _clusters
 
 
 class Held:
@@ -123,3 +131,80 @@ def test_norms_factors_and_modes_of_labels_in_a_file(tmp_path):
     assert fit.labels.size == 30
     modes = pt.summarize_modes(there, rng=0)
     np.testing.assert_array_equal(modes.weights, pt.summarize_modes(here, rng=0).weights)
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """The chunks that were read from a Zarr store and decoded."""
+    seen, plain = [], ZarrArray._chunk
+
+    def counted(self, index):
+        seen.append(index)
+        return plain(self, index)
+
+    monkeypatch.setattr(ZarrArray, "_chunk", counted)
+    return seen
+
+
+def in_chunks(path, chunks):
+    labels = np.random.default_rng(1).integers(1, 4, (12, 90))
+    labels[:, :3] = [1, 2, 3]
+    zarr.create_array(str(path), shape=labels.shape, dtype="i4", chunks=chunks)[:] = labels
+    return labels, pt.read_draws(path, stored=True)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("chunks", [(12, 45), (5, 45), (12, 7), (12, 1), (12, 90)])
+def test_a_pass_decodes_a_chunk_once_however_blocks_cut_it(
+    small_blocks, tmp_path, decoded, chunks, n_jobs
+):
+    labels, draws = in_chunks(tmp_path / "a.zarr", chunks)
+    n_chunks = -(-12 // chunks[0]) * -(-90 // chunks[1])
+    assert len(decoded) == 2 * n_chunks  # opening it goes over it twice
+    decoded.clear()
+    x = np.random.default_rng(0).random((90, 2))
+    sums = cluster_sums(draws, x, 2, n_jobs=n_jobs)
+    most = n_chunks if n_jobs == 1 else 2 * n_chunks  # threads may be out of step
+    assert n_chunks <= len(decoded) <= most
+    np.testing.assert_array_equal(sums, cluster_sums(pt.Draws(labels), x, 2))
+
+
+def test_what_is_kept_of_a_store_has_its_limit(small_blocks, tmp_path, decoded, monkeypatch):
+    monkeypatch.setattr(_kept, "MOST_BYTES", 12 * 45 * 4)
+    _, draws = in_chunks(tmp_path / "a.zarr", (12, 45))
+    blocks = draws.labels.source
+    assert len(blocks.array._kept._parts) == 0  # at the end of a pass nothing is
+    blocks.read(slice(0, 12), slice(40, 50))
+    assert len(blocks.array._kept._parts) == 1
+    assert len(pickle.dumps(blocks)) < 4000
+
+
+@pytest.mark.parametrize("chunks", [(12, 20), (5, 20)])
+def test_draws_are_gathered_in_one_sweep(small_blocks, tmp_path, decoded, monkeypatch, chunks):
+    labels, draws = in_chunks(tmp_path / "a.zarr", chunks)
+    here = pt.Draws(labels)
+    n_chunks = -(-12 // chunks[0]) * 5
+    monkeypatch.setattr(_stored, "_SWEEP", 12 * 13)
+    decoded.clear()
+    np.testing.assert_array_equal(draws.labels[[7, 0, 7, 11]], here.labels[[7, 0, 7, 11]])
+    assert len(decoded) <= n_chunks
+    decoded.clear()
+    np.testing.assert_array_equal(draws.labels[2:9, 30:80], here.labels[2:9, 30:80])
+    assert len(decoded) <= n_chunks
+    decoded.clear()
+    evidence = Evidence(draws=draws, held=True)
+    search = Sampled().candidates(evidence, None, rng=None, n_jobs=1)
+    offered = np.stack([one.labels for one in search])
+    np.testing.assert_array_equal(offered, here.labels)
+    assert len(decoded) <= 2 * n_chunks  # which are distinct, and those
+    decoded.clear()
+    monkeypatch.setattr(_clusters, "_WORK", 2 * 90)
+    table = pt.cluster_uncertainty(here.labels[3], draws)
+    pd.testing.assert_frame_equal(table, pt.cluster_uncertainty(here.labels[3], here))
+    assert len(decoded) <= 4 * n_chunks
+    decoded.clear()
+    ball = pt.credible_ball(here.labels[3], draws)
+    again = pt.credible_ball(here.labels[3], here)
+    for edge in ("horizontal", "upper_vertical", "lower_vertical"):
+        np.testing.assert_array_equal(getattr(ball, edge).labels, getattr(again, edge).labels)
+    assert len(decoded) <= 2 * n_chunks  # the distances, and the edges

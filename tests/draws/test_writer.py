@@ -218,3 +218,9 @@ def test_ctrl_c_in_an_update_counts_no_draw_twice(monkeypatch, when):
         builder.update(row)
     assert builder.n_draws == 130
     np.testing.assert_array_equal(builder.similarity(), pt.posterior_similarity(labels))
+
+
+def test_a_file_in_place_of_a_folder_is_said_as_a_folder_that_is_not_there(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(pt.errors.FileError, match="cannot be written: there is no directory"):
+        pt.DrawsWriter(tmp_path / "file" / "a.npy")

@@ -11,6 +11,7 @@ from partita.cli import _cluster
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     import pandas as pd
 
@@ -209,6 +210,24 @@ def write(text: str, arguments: argparse.Namespace) -> None:
     from partita import io
 
     io.write_text(arguments.output, text if text.endswith("\n") else text + "\n")
+
+
+def write_all(*writers: Callable[[], None]) -> None:
+    """Call every one of them, though others fail; what failed is then said together."""
+    from partita.errors import FileError, PartitaError
+
+    failed: list[Exception] = []
+    for one in writers:
+        try:
+            one()
+        except BrokenPipeError:
+            raise
+        except (PartitaError, OSError) as error:
+            failed.append(error)
+    if len(failed) == 1:
+        raise failed[0]
+    if failed:
+        raise FileError(" ".join(map(str, failed)))
 
 
 def to_json(value: Any) -> str:

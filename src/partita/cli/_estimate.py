@@ -72,9 +72,10 @@ def run(arguments: argparse.Namespace) -> None:
             n_jobs=n_threads or arguments.jobs,
             device=arguments.device,
         )
-    if arguments.save:
-        best.save(arguments.save)
-    _common.write(text(best, form, arguments), arguments)
+    _common.write_all(
+        lambda: best.save(arguments.save) if arguments.save else None,
+        lambda: _common.write(text(best, form, arguments), arguments),
+    )
 
 
 def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None) -> str:

@@ -63,12 +63,12 @@ def run(arguments: argparse.Namespace) -> None:
             n_jobs=arguments.jobs,
             device=arguments.device,
         )
-    if arguments.save:
-        best.save(arguments.save)
     _say_what_speaks_against(best, draws, arguments)
-    if arguments.report:
-        _report(best, draws, arguments)
-    _common.write(_estimate.text(best, form, arguments), arguments)
+    _common.write_all(
+        lambda: best.save(arguments.save) if arguments.save else None,
+        lambda: _report(best, draws, arguments) if arguments.report else None,
+        lambda: _common.write(_estimate.text(best, form, arguments), arguments),
+    )
 
 
 def _say_what_speaks_against(best: Estimate, draws: Draws, arguments: argparse.Namespace) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _WIDEST = 1 << 20  # the widest range of labels that a table is made for
 _AT_ONCE = 1 << 22  # labels looked at in one compiled call
+_SWEEP = 1 << 25  # labels read at once for the sake of some draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,10 +192,46 @@ class StoredLabels:
             wanted = validate.positions("items", items, self.shape[1])
             return np.asarray(pick_items(self, wanted)[rows])
         if isinstance(rows, slice) and rows.step in (None, 1):
-            return self._rows(rows, items)
+            if hasattr(self.source, "map_items") or self._height == 1:
+                return self._rows(rows, items)
+            rows = np.arange(len(self))[rows]
         wanted = validate.positions("draws", rows, len(self))
-        found = [self._rows(slice(int(m), int(m) + 1), items)[0] for m in np.atleast_1d(wanted)]
-        return np.stack(found) if wanted.ndim else found[0]
+        if not wanted.ndim:
+            return np.asarray(self._rows(slice(int(wanted), int(wanted) + 1), items)[0])
+        return self._swept(wanted, items)
+
+    @property
+    def _height(self) -> int:
+        """Draws that are stored together."""
+        return int(getattr(self.source, "chunks", self.source.shape)[0])
+
+    def _swept(self, wanted: NDArray[np.intp], items: slice) -> NDArray[Any]:
+        """Some draws, each part of the store that holds any of them read once.
+
+        Draws that are stored together are read together, a block of items at a time.
+        """
+        start, stop, _ = items.indices(self.shape[1])
+        validate.fits_in_memory(
+            f"{wanted.size:,} draws of {stop - start:,} items",
+            wanted.size * (stop - start) * self.dtype.itemsize,
+            "take fewer at a time.",
+        )
+        out = np.empty((wanted.size, max(0, stop - start)), dtype=self.dtype)
+        if not out.size:
+            return out
+        if hasattr(self.source, "map_items"):
+            out[:] = self.take(wanted)._whole[:, start:stop]
+            return out
+        stored = wanted if self.convert.rows is None else self.convert.rows[wanted]
+        chunks = stored // self._height
+        for chunk in np.unique(chunks):
+            at = np.flatnonzero(chunks == chunk)
+            some = self.take(wanted[at])
+            width = _SWEEP // (int(np.ptp(stored[at])) + 1)
+            for part in blocks(stop - start, width):
+                block = some.read(slice(0, at.size), slice(start + part.start, start + part.stop))
+                out[at, part] = block
+        return out
 
     def _rows(self, rows: slice, items: slice) -> NDArray[Any]:
         start, stop, _ = items.indices(self.shape[1])

@@ -267,10 +267,14 @@ def _best(
 def _scored(
     offered: Iterable[Candidate], search: Search, loss: Loss, evidence: Evidence, n_jobs: int
 ) -> Iterator[tuple[Candidate, float]]:
-    """Yield each candidate with its expected loss; those of unknown loss are evaluated together."""
+    """Yield each candidate with its expected loss; those of unknown loss are evaluated together.
+
+    Those that wait for that when Ctrl-C ends the search are evaluated first.
+    """
     waiting: list[Candidate] = []
     most = max(1, _BATCH // evidence.n_items)
-    for candidate in offered:
+    interrupts: list[KeyboardInterrupt] = []
+    for candidate in _until_interrupted(offered, interrupts):
         _check(candidate, search, evidence.n_items)
         if candidate.expected_loss is None:
             waiting.append(candidate)
@@ -281,6 +285,18 @@ def _scored(
         if candidate.expected_loss is not None:
             yield candidate, candidate.expected_loss
     yield from _evaluated(waiting, loss, evidence, n_jobs)
+    if interrupts:
+        raise interrupts[0]
+
+
+def _until_interrupted(
+    offered: Iterable[Candidate], interrupts: list[KeyboardInterrupt]
+) -> Iterator[Candidate]:
+    """Yield what is offered until Ctrl-C, which is kept for later."""
+    try:
+        yield from offered
+    except KeyboardInterrupt as interrupt:
+        interrupts.append(interrupt)
 
 
 def _evaluated(

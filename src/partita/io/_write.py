@@ -71,8 +71,10 @@ def _mode_of(path: str) -> int | None:
     """The mode of what is at ``path``, None for a free place; refuses places nobody can write."""
     try:
         mode = os.stat(path).st_mode
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         mode = None
+    except OSError as error:
+        raise FileError(f"{path!r} cannot be written: {error.strerror or error}.") from None
     if not os.path.basename(path) or (mode is not None and stat.S_ISDIR(mode)):
         raise FileError(f"{path!r} is a directory; give the path of a file.")
     if mode is None:

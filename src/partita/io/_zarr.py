@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita.errors import FileError, PartitaWarning
+from partita.io._kept import Kept
 from partita.io._numpy import check_text
 from partita.io._source import corrupt
 from partita.io._zarr_codecs import decoder
@@ -26,7 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ZarrArray:
-    """One array of numbers, of which any box can be read."""
+    """One array of numbers, of which any box can be read.
+
+    A chunk of which only a part is read is kept for a while, decoded: the next box, the next block
+    of items, mostly wants another part of it.
+    """
 
     meta: ZarrMeta
 
@@ -47,6 +53,10 @@ class ZarrArray:
         for folder, _, files in os.walk(self.meta.folder):
             total += sum(os.lstat(os.path.join(folder, name)).st_size for name in files)
         return total
+
+    @cached_property
+    def _kept(self) -> Kept:
+        return Kept(self.meta.chunk_bytes)
 
     @property
     def _counts(self) -> list[int]:
@@ -89,8 +99,8 @@ class ZarrArray:
             range(start // size, -(-stop // size)) if stop > start else range(0)
             for (start, stop), size in zip(box, self.meta.chunk, strict=True)
         ]
-        for index in product(*spans):
-            self._copy(index, box, out, absent)
+        for index in product(*spans[::-1]):  # along the first axis fastest
+            self._copy(index[::-1], box, out, absent)
         return out
 
     def _copy(
@@ -98,17 +108,22 @@ class ZarrArray:
         absent: frozenset[tuple[int, ...]] | None,
     ) -> None:  # fmt: skip
         into, take = [], []
-        for i, size, (start, stop) in zip(index, self.meta.chunk, box, strict=True):
+        is_all = is_end = True
+        for i, size, (start, stop), n in zip(index, self.meta.chunk, box, self.shape, strict=True):
             low, high = max(start, i * size), min(stop, (i + 1) * size)
+            is_end &= high == min(n, (i + 1) * size)
+            is_all &= is_end and low == i * size
             into.append(slice(low - start, high - start))
             take.append(slice(low - i * size, high - i * size))
-        chunk = self._chunk(index)
+        chunk = self._chunk(index) if is_all else self._kept.get(index, lambda: self._chunk(index))
         if chunk is None and absent is not None and index not in absent:
             raise FileError(
                 f"{self.meta.chunk_path(index)!r} is missing; it was there when the store was "
                 "opened."
             )
         out[tuple(into)] = self.meta.fill if chunk is None else chunk[tuple(take)]
+        if is_end and not is_all:  # whoever goes over the array in order is done with it
+            self._kept.drop(index)
 
     def _chunk(self, index: tuple[int, ...]) -> NDArray[Any] | None:
         meta = self.meta

@@ -10,6 +10,7 @@ landmarks alone and extended (`_divergence`). The objective of the Frobenius mod
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.distributed import Pieces, map_items
+from partita.errors import PartitaWarning
 from partita.nmf import _batch, _divergence, _pieces
 from partita.nmf._alternation import Field, alternate
 from partita.nmf._eigen import eigenfactor
@@ -168,7 +170,11 @@ class Streamed:
         return np.ascontiguousarray(vectors[:, self.landmarks.items])
 
     def fits(self) -> Iterator[StreamedFit]:
-        """Yield a fit for each rank."""
+        """Yield a fit for each rank.
+
+        If Ctrl-C ends the restarts, those ranks whose restarts are done are still fitted to all
+        items before it is raised again; a second one ends that too.
+        """
         from partita.nmf._factorize import factorize_ranks
 
         with one_blas_thread():
@@ -178,6 +184,15 @@ class Streamed:
             target, model=self.model, ranks=self.ranks, n_init=self.n_init, solver="fast",
             seed=self.seed, n_jobs=self.n_jobs,
         )  # fmt: skip
+        interrupts: list[KeyboardInterrupt] = []
+        yield from self._of_all(_until_interrupted(found, interrupts), matrix)
+        if interrupts:
+            raise interrupts[0]
+
+    def _of_all(
+        self, found: Iterator[Factorization], matrix: NDArray[np.float64]
+    ) -> Iterator[StreamedFit]:
+        """Extend fits of the landmarks to all items."""
         if self.model in ("kl", "ns"):
             for small in found:
                 with one_blas_thread():
@@ -272,6 +287,27 @@ class Streamed:
             self.model, small.rank, self.draws.labels, W, H, offset, max(objective, 0.0), n_iter,
             converged, small, scales, about, self.n_jobs,
         )  # fmt: skip
+
+
+def _until_interrupted(
+    found: Iterator[Factorization], interrupts: list[KeyboardInterrupt]
+) -> Iterator[Factorization]:
+    """Yield what is found until Ctrl-C, which is kept for later; raised where nothing was."""
+    n_found = 0
+    try:
+        for one in found:
+            yield one
+            n_found += 1
+    except KeyboardInterrupt as interrupt:
+        if not n_found:
+            raise
+        interrupts.append(interrupt)
+        warnings.warn(
+            "Interrupted; what was fitted to the landmarks is taken to all items before the "
+            "search ends. Ctrl-C again ends it without.",
+            PartitaWarning,
+            stacklevel=2,
+        )
 
 
 def scales_of(w2: Any, h2: Any, w1: Any) -> dict[str, NDArray[np.float64]]:

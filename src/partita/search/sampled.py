@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from partita import validate
+from partita.distributed import blocks
 from partita.search._common import Candidate
 from partita.typing import Needs
 
 if TYPE_CHECKING:
     from partita.evidence import Evidence
     from partita.losses import Loss
+
+_AT_ONCE = 1 << 27  # labels taken from the draws together, in one sweep over a store
 
 
 @dataclass(frozen=True)
@@ -50,5 +53,6 @@ class Sampled:
         offered = np.arange(labels.shape[0])
         if self.max_candidates is not None and offered.size > self.max_candidates:
             offered = np.linspace(0, offered.size - 1, self.max_candidates).round().astype(int)
-        for m in offered:
-            yield Candidate(labels[m])
+        for part in blocks(offered.size, _AT_ONCE // labels.shape[1]):
+            for one in labels[offered[part]]:
+                yield Candidate(one.copy())

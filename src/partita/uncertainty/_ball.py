@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from partita.typing import BoolArray, IntArray
 
 _TIE = 1e-12  # distances closer than this are equal
+_SWEEP = 1 << 27  # labels taken from the draws together, in one sweep over a store
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,15 +159,18 @@ def credible_ball(
     radius = _radius(far[possible], given.probabilities[possible], prob)
     inside = possible & (far <= radius + _TIE)
     k = given.n_clusters
+    most, fewest = k == k[inside].max(), k == k[inside].min()
+    edges = [_farthest(far, among) for among in (inside, inside & fewest, inside & most)]
+    bounds = _bounds(given, far, edges)
     return CredibleBall(
         center=center,
         loss=chosen,
         prob=prob,
         probability=float(given.probabilities[inside].sum()),
         radius=radius,
-        horizontal=_farthest(given, far, inside),
-        upper_vertical=_farthest(given, far, inside & (k == k[inside].min())),
-        lower_vertical=_farthest(given, far, inside & (k == k[inside].max())),
+        horizontal=bounds[0],
+        upper_vertical=bounds[1],
+        lower_vertical=bounds[2],
         distances=far,
     )
 
@@ -179,7 +183,19 @@ def _radius(far: NDArray[np.float64], probabilities: NDArray[np.float64], prob: 
     return float(far[order[min(int(reached), far.size - 1)]])
 
 
-def _farthest(draws: Draws, far: NDArray[np.float64], among: BoolArray) -> Bound:
-    distance = float(far[among].max())
-    at_edge = draws.take(among & (far >= distance - _TIE)).unique()
+def _farthest(far: NDArray[np.float64], among: BoolArray) -> BoolArray:
+    return among & (far >= float(far[among].max()) - _TIE)
+
+
+def _bounds(draws: Draws, far: NDArray[np.float64], edges: list[BoolArray]) -> list[Bound]:
+    """The partitions at each edge; of a store they are read together, in one sweep, if few."""
+    some = np.flatnonzero(np.any(edges, axis=0))
+    if some.size * draws.n_items <= _SWEEP:
+        draws = draws.take(some)
+        draws = draws._with(labels=np.asarray(draws.labels))
+        far, edges = far[some], [edge[some] for edge in edges]
+    return [_bound(draws.take(edge).unique(), float(far[edge].max())) for edge in edges]
+
+
+def _bound(at_edge: Draws, distance: float) -> Bound:
     return Bound(np.asarray(at_edge.labels), distance, int(at_edge.n_clusters[0]))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORK = 10_000_000  # labels looked at in some thirty milliseconds
+_SWEEP = 1 << 27  # labels taken from the draws together, in one sweep over a store
 
 
 def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd.DataFrame:
@@ -99,13 +100,19 @@ def _intact(
     def work(part: slice) -> NDArray[np.float64]:
         out = np.zeros(sizes.size)
         p = draws.probabilities[part]
-        kernels.alignment.intact(draws.labels[part], p, labels, sizes, out)
+        rows = rows_held[part.start - held.start : part.stop - held.start]
+        kernels.alignment.intact(rows, p, labels, sizes, out)
         return out
 
     total = np.zeros(sizes.size)
-    parts = blocks(draws.n_draws, _WORK // draws.n_items)
-    for share in map_blocks(work, parts, n_jobs=n_jobs, label="clusters"):
-        total += share
+    size = max(1, _WORK // draws.n_items)
+    for held in blocks(draws.n_draws, max(1, _SWEEP // (draws.n_items * size)) * size):
+        rows_held = draws.labels[held]
+        parts = [
+            slice(held.start + p.start, held.start + p.stop) for p in blocks(len(rows_held), size)
+        ]
+        for share in map_blocks(work, parts, n_jobs=n_jobs, label="clusters"):
+            total += share
     return np.minimum(total, 1.0)
 
 
