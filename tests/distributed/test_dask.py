@@ -279,13 +279,26 @@ def test_arrays_that_a_message_left_at_an_odd_address_are_moved():
     assert packed[1:] == (map_pieces, {"kept": 1})
 
 
+class Disturbed:
+    """A search during which something happens, when its first candidate is there."""
+
+    def __init__(self, search, happens):
+        self.search, self.happens = search, happens
+
+    def candidates(self, *args, **options):
+        found = self.search.candidates(*args, **options)
+        yield next(found)
+        self.happens()
+        yield from found
+
+
 @pytest.mark.slow
 def test_every_answer_is_that_of_one_machine_when_a_worker_dies_too(client, store):
     search = pt.search.NMF("ls", ranks=(3, 5), n_init=2, polish=True)
 
     def answers(source, between=lambda: None):
         draws = pt.Draws(source)
-        best = pt.estimate(draws, search=search, rng=0)
+        best = pt.estimate(draws, search=Disturbed(search, between), rng=0)
         between()
         ball = pt.credible_ball(best, draws)
         table = pt.item_uncertainty(best, draws).to_numpy(dtype=float)
