@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 class DrawsWriter:
     """Write draws to an ``.npy`` file as a sampler emits them; memory stays that of one draw.
 
-    Until the writer is closed the draws are in a file beside, :attr:`partial`, ``chain.part.npy``
+    Until the writer is closed the draws are in a file beside, ``partial``, ``chain.part.npy``
     for ``chain.npy``. It is whole after every draw: :func:`read_draws` gives the draws so far, in
     this process or another, and what was killed at any moment has left it so. Closing gives it the
     name ``path``; until then, what was at ``path`` is untouched.
 
     If the block it stands in raises (a full disk, Ctrl-C), the draws so far stay in
-    :attr:`partial`, which a note on the error says.
+    ``partial``, which a note on the error says.
 
     Parameters
     ----------
     path : path
         Of the ``.npy`` file.
     resume : bool, optional
-        Where a :attr:`partial` is there already: True carries on after its draws (``n_draws`` says
+        Where a ``partial`` is there already: True carries on after its draws (``n_draws`` says
         how many), False begins anew in its place. If None, that is an error: another writer may be
         at it, or its draws may be wanted.
 
