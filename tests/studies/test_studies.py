@@ -109,7 +109,7 @@ def test_solvers_on_the_same_draws(tmp_path):
         (["soft", "--replicates", "3"], "--replicates must go with simulation, "),
         (["crabs", "--solver", "mu"], "--solver must go with simulation; crabs has no such"),
         (["simulation", "--models", "nmf-kl"], "--models must go with solvers; "),
-        (["simulation", "--configurations", "XXX"], "--configurations must be one of 'TTT'"),
+        (["simulation", "--configurations", "QQQ"], "--configurations must be one of 'TTT'"),
         (["mixing", "--configurations", "FTT"], "--configurations must be one of 'TTT'"),
         (["mixing", "--reading", "scale=big"], "--reading must be 'printed' or some of scale=X"),
     ],
