@@ -22,9 +22,10 @@ the same card, and the bytes of V, read once for each restart, against a copy. T
 halved for two cores, which flatters the CPU, since it takes them to share the work without loss,
 in single precision too. The limit is 50 times.
 
-``agree`` runs 200 multiplicative iterations of every model and the whole of the fast solver from
-the same starts in single precision, and sets objectives and labels beside float64 on the CPU.
-``--reference`` keeps the CPU's side in a file, to be made on one machine and read on another.
+``agree`` runs 200 multiplicative iterations of every model in single precision and the whole of the
+fast solver from the same starts, with fewer factors than clusters and with more, and sets objectives
+and labels beside float64 on the CPU. ``--reference`` keeps the CPU's side in a file, to be made on
+one machine and read on another.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ import statistics
 import time
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +45,7 @@ from partita import devices, kernels
 from partita.nmf import NAMES, Factors, _factorize, _multiplicative, factorize
 from partita.nmf._starts import starts
 from partita.nmf._target import as_target, of_array
-from partita.similarity import _device
+from partita.similarity import Similarity, _device
 
 RANKS = range(2, 13)
 RESTARTS = 10
@@ -146,8 +148,8 @@ def problem(options, device):
     return of_array(_device.counted(draws, device, np.float32).array, symmetric=True)
 
 
-def stacked(target, rank, n_init=RESTARTS):
-    begun = starts(target, NAMES["kl"], rank, n_init, "random", 0)
+def stacked(target, rank, n_init=RESTARTS, model=NAMES["kl"]):
+    begun = starts(target, model, rank, n_init, "random", 0)
     return Factors(
         *(None if x[0] is None else target.xp.stack(list(x)) for x in zip(*begun, strict=True))
     )
@@ -288,29 +290,33 @@ def host(options, device):
 def agree(options, device):
     file = Path(options.reference)
     if not file.exists():
-        make_reference(file, options.items)
+        make_reference(file, options)
     with np.load(file) as stored:
         known = {name: stored[name] for name in stored.files}
     draws = Planted(known["labels"], known["n_clusters"])
-    target = of_array(_device.counted(draws, device, np.float32).array, symmetric=True)
-    print(f"against float64 on the CPU, {draws.n_items:,} items, rank 6; limits 1e-5 and 99.9%")
-    for name, model in NAMES.items():
-        begun = starts(target, model, 6, 2, "random", 0)
-        stack = Factors(
-            *(None if x[0] is None else target.xp.stack(list(x)) for x in zip(*begun, strict=True))
-        )
-        after = _multiplicative.iterate(model, target.array, stack, 200)
+    ranks = known["ranks"].tolist()
+    single = _device.counted(draws, device, np.float32)
+    target = of_array(single.array, symmetric=True)
+    there = Similarity._of(single, None, None)
+    print(
+        f"against float64 on the CPU, {draws.n_items:,} items, {known['n_planted']} clusters;"
+        " limits 1e-5 and 99.9%"
+    )
+    for rank, (name, model) in product(ranks, NAMES.items()):
+        if f"mu-{name}-{rank}" not in known:
+            continue
+        after = _multiplicative.iterate(model, target.array, stacked(target, rank, 2, model), 200)
         values = devices.to_host(model.objective(target, after))
         labels = devices.to_host(after.H).argmax(axis=-2)
-        what = f"mu, 200 iterations, {name}"
-        report(what, values, known[f"mu-{name}-obj"], labels, known[f"mu-{name}"])
-    for name in NAMES:
+        what = f"mu, 200 iterations, {name}, rank {rank}"
+        report(what, values, known[f"mu-{name}-{rank}-obj"], labels, known[f"mu-{name}-{rank}"])
+    for rank, name in product(ranks, NAMES):
         began = time.perf_counter()
-        fit = factorize(target.array, model=name, rank=6, n_init=4, rng=0)
+        fit = factorize(there, model=name, rank=rank, n_init=4, rng=0)
         took = time.perf_counter() - began
-        best = known[f"fast-{name}-obj"].min()
-        what = f"fast, {name} ({took:.1f} s; CPU {known[f'fast-{name}-s']:.1f})"
-        report(what, fit.objective, best, fit.labels, known[f"fast-{name}"])
+        key = f"fast-{name}-{rank}"
+        what = f"fast, {name}, rank {rank} ({took:.1f} s; CPU {known[f'{key}-s']:.1f})"
+        report(what, fit.objective, known[f"{key}-obj"].min(), fit.labels, known[key])
 
 
 def report(what, values, others, labels, wanted):
@@ -322,26 +328,28 @@ def report(what, values, others, labels, wanted):
     )
 
 
-def make_reference(file, n_items):
+def make_reference(file, options):
+    """The CPU's side: the whole of the fast solver, and 200 iterations of R's updates."""
     import partita as pt
 
-    draws = pt.datasets.simulate_draws(n_items, 500, n_clusters=8, noise=0.3, rng=0)
+    ranks, n_planted = options.ranks or (6, 11), 8
+    draws = pt.datasets.simulate_draws(options.items, 500, n_clusters=n_planted, noise=0.3, rng=0)
     psm = pt.posterior_similarity(draws).to_dense().copy()
-    out = {"labels": draws.labels, "n_clusters": draws.n_clusters}
+    out = {"labels": draws.labels, "n_clusters": draws.n_clusters, "ranks": ranks}
+    out["n_planted"] = n_planted
     target = as_target(psm, dense_only=True)
-    for name, model in NAMES.items():
+    for rank, (name, model) in product(ranks, NAMES.items()):
         began = time.perf_counter()
-        fit = factorize(psm, model=name, rank=6, n_init=4, rng=0)
-        out |= {f"fast-{name}": fit.labels, f"fast-{name}-obj": fit.restart_objectives}
-        out |= {f"fast-{name}-s": time.perf_counter() - began}
-        after = [
-            _multiplicative.iterate(model, psm, one, 200)
-            for one in starts(target, model, 6, 2, "random", 0)
-        ]
-        stack = Factors(*(None if x[0] is None else np.stack(x) for x in zip(*after, strict=True)))
+        fit = factorize(psm, model=name, rank=rank, n_init=4, rng=0, n_jobs=options.jobs)
+        key = f"fast-{name}-{rank}"
+        out |= {key: fit.labels, f"{key}-obj": fit.restart_objectives}
+        out |= {f"{key}-s": time.perf_counter() - began}
+        if options.only_fast:
+            continue
+        after = _multiplicative.iterate(model, psm, stacked(target, rank, 2, model), 200)
         out |= {
-            f"mu-{name}": stack.H.argmax(axis=-2),
-            f"mu-{name}-obj": model.objective(target, stack),
+            f"mu-{name}-{rank}": after.H.argmax(axis=-2),
+            f"mu-{name}-{rank}-obj": model.objective(target, after),
         }
     np.savez_compressed(file, **out)
 
@@ -358,6 +366,8 @@ def main():
     parser.add_argument("--iterations", type=int, default=200)
     parser.add_argument("--arrays", action="store_true", help="the lines without our kernel")
     parser.add_argument("--reference", default="gpu_reference.npz")
+    parser.add_argument("--only-fast", action="store_true", help="agree without R's updates")
+    parser.add_argument("--jobs", type=int, default=1, help="of the CPU's side of agree")
     options = parser.parse_args()
     sizes = {"similarity": 50_000, "path": 20_000, "host": 20_000}
     options.items = options.items or sizes.get(options.what, 2000)

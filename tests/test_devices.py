@@ -12,7 +12,16 @@ import partita as pt
 from partita import devices
 from partita.cli import main
 from partita.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
-from partita.nmf import NAMES, Factors, _common, _multiplicative, factorize_ranks
+from partita.nmf import (
+    NAMES,
+    Factors,
+    _common,
+    _hals,
+    _multiplicative,
+    _newton,
+    factorize_ranks,
+    symmetric,
+)
 from partita.nmf._starts import starts
 from partita.nmf._target import as_target
 from partita.partitions import canonical
@@ -24,6 +33,16 @@ MODELS = sorted(NAMES)
 @pytest.fixture(scope="module")
 def torch():
     return pytest.importorskip("torch")
+
+
+@pytest.fixture
+def as_if_many(monkeypatch):
+    """Few items go the way of many: on a device by its own lines, on the host by the steps that
+    have no loops of their own."""
+    for module in (_common, _hals, symmetric):
+        monkeypatch.setattr(module, "HOST_SQUARES", 0)
+    monkeypatch.setattr(_common, "HOST_NEWTON", 0)
+    monkeypatch.setattr(_newton, "advance", lambda *_: None)
 
 
 class TestNames:
@@ -116,6 +135,17 @@ class TestSimilarity:
         assert back.is_dense
         assert_allclose(back.to_dense(), psm, atol=1e-7)
 
+    def test_counts_are_known_from_shares_in_single_precision(self, draws, torch):
+        ours = pt.posterior_similarity(draws).to_dense()
+        there = pt.posterior_similarity(draws, device="torch:cpu")
+        assert not np.array_equal(there.to_dense(), ours)
+        double = there.to_device("torch:cpu", dtype="float64")
+        assert np.array_equal(double.to_dense(), ours)
+        weighted = pt.Draws(draws.labels, weights=np.arange(1.0, draws.n_draws + 1))
+        there = pt.posterior_similarity(weighted, device="torch:cpu")
+        double = there.to_device("torch:cpu", dtype="float64")
+        assert np.array_equal(double.to_dense(), there.to_dense())
+
     def test_implicit_stays_on_the_host(self, draws, torch):
         with pytest.raises(InvalidValueError, match="`kind` must be 'dense' with a `device`"):
             pt.posterior_similarity(draws, kind="implicit", device="torch:cpu")
@@ -147,9 +177,22 @@ class TestFactors:
             assert_allclose(other.restart_objectives, one.restart_objectives, rtol=1e-9)
             assert np.array_equal(other.read_restarts("as-is"), one.read_restarts("as-is"))
 
+    @pytest.mark.parametrize("rank", [4, 9])
+    @pytest.mark.parametrize("name", MODELS)
+    def test_the_updates_of_r_in_single_precision(self, name, rank, torch):
+        """Whole fits of the default precision: what R floors at its machine ε is floored there."""
+        draws = pt.datasets.simulate_draws(60, 200, n_clusters=6, noise=0.3, rng=0)
+        similarity = pt.posterior_similarity(draws)
+        words = {"model": name, "rank": rank, "n_init": 2, "solver": "mu", "rng": 0}
+        ours = pt.factorize(similarity, **words)
+        theirs = pt.factorize(similarity, **words, device="torch:cpu")
+        assert theirs.W.dtype == torch.float32
+        assert_allclose(theirs.restart_objectives, ours.restart_objectives, rtol=1e-5)
+        assert np.array_equal(theirs.restart_labels, ours.restart_labels)
+
     @pytest.mark.parametrize("name", MODELS)
     def test_blocks_change_nothing(self, name, psm, torch, monkeypatch):
-        monkeypatch.setattr(_common, "HOST_WHOLE", 0)
+        monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)
         V = torch.asarray(psm)
         whole = pt.factorize(V, model=name, rank=3, n_init=2, rng=0)
         monkeypatch.setattr(_common, "DEVICE_BLOCK", 2 * 7 * psm.shape[0])
@@ -169,6 +212,44 @@ class TestFactors:
         assert theirs.W.dtype == torch.float32
         assert abs(theirs.objective / ours.objective - 1) < 1e-5
         assert np.mean(theirs.labels == ours.labels) >= 0.999
+
+    @pytest.mark.parametrize("rank", [3, 7, pytest.param(20, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("name", MODELS)
+    def test_of_many_items_too(self, name, rank, torch, as_if_many):
+        """The lines of a GPU against the host's: each restart stops where it does there, though
+        there are more factors than clusters; at twenty, no groups of items to begin with."""
+        draws = pt.datasets.simulate_draws(150, 200, n_clusters=5, noise=0.2, rng=1)
+        words = {"model": name, "rank": rank, "n_init": 3, "rng": 0}
+        ours = pt.factorize(pt.posterior_similarity(draws), **words)
+        there = pt.posterior_similarity(draws, device="torch:cpu" if rank == 3 else None)
+        theirs = pt.factorize(there, **words, device="torch:cpu")
+        assert theirs.W.dtype == torch.float32
+        assert theirs.n_iter == ours.n_iter
+        assert_allclose(theirs.restart_objectives, ours.restart_objectives, rtol=1e-6)
+        assert np.array_equal(theirs.labels, ours.labels)
+
+    @pytest.mark.parametrize("name", ["kl", "ls", "symmetric"])
+    def test_equal_items_are_one_there_too(self, name, torch, as_if_many):
+        draws = pt.datasets.simulate_draws(160, 20, n_clusters=4, noise=0.02, rng=0)
+        target = as_target(pt.posterior_similarity(draws), dense_only=True, device="torch:cpu")
+        assert target.merged is not None
+        assert target.merged.sizes.max() > 10
+        words = {"model": name, "rank": 3, "n_init": 2, "rng": 0}
+        ours = pt.factorize(pt.posterior_similarity(draws), **words)
+        theirs = pt.factorize(pt.posterior_similarity(draws), **words, device="torch:cpu")
+        assert_allclose(theirs.objective, ours.objective, rtol=1e-6)
+        assert np.array_equal(theirs.labels, ours.labels)
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_without_room_for_double(self, name, psm, torch, monkeypatch):
+        """Single precision throughout, where the matrix in double has no room."""
+        monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)
+        monkeypatch.setattr(devices.Device, "has_room", lambda *_: False)
+        words = {"model": name, "rank": 3, "n_init": 2, "rng": 0}
+        theirs = pt.factorize(psm, **words, device="torch:cpu")
+        ours = pt.factorize(psm, **words)
+        assert theirs.W.dtype == torch.float32
+        assert_allclose(theirs.objective, ours.objective, rtol=1e-3)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", MODELS)

@@ -121,7 +121,7 @@ def test_the_compiled_loop_is_the_array_step(name, psm, monkeypatch):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
 def test_other_array_libraries_give_the_same_answer(library, name, solver, psm, monkeypatch):
-    monkeypatch.setattr(_common, "HOST_WHOLE", 0)  # their own lines, however few the items
+    monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)  # however few the items
     xp = pytest.importorskip(library)
     ours = pt.factorize(psm, model=name, rank=3, n_init=3, solver=solver, rng=2)
     theirs = pt.factorize(xp.asarray(psm), model=name, rank=3, n_init=3, solver=solver, rng=2)
@@ -132,7 +132,7 @@ def test_other_array_libraries_give_the_same_answer(library, name, solver, psm, 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_single_precision(name, psm, monkeypatch):
-    monkeypatch.setattr(_common, "HOST_WHOLE", 0)
+    monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)
     double = pt.factorize(psm, model=name, rank=3, n_init=3, rng=2)
     single = pt.factorize(psm.astype(np.float32), model=name, rank=3, n_init=3, rng=2)
     assert_allclose(single.objective, double.objective, rtol=1e-4)

@@ -209,6 +209,11 @@ def of(array: Any) -> Device:
     return Device(f"{library}:{place}", array_namespace(array), where)
 
 
+def dtype_name(array: Any) -> str:
+    """Return the name of an array's dtype, such as "float32", in any library."""
+    return str(array.dtype).rpartition(".")[2]
+
+
 def to_host(x: Any) -> NDArray[Any]:
     """Return an array of any library as a NumPy array on the host."""
     if isinstance(x, np.ndarray):

@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from partita.devices import to_host
+from partita.nmf._stacks import joined, taken
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from partita.nmf._common import Array, Blocks
 
 KEEP = 0.1  # for divergences: an extrapolated number keeps this part of the accepted one,
@@ -23,8 +28,7 @@ _ETA, _GROW, _GROW_CAP = 0.5, 1.3, 1.05
 _CALL = 5e7  # operations in a compiled call of some 20 ms
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+class State(NamedTuple):
     """Accepted blocks, blocks ahead of them, and for each restart β, its cap and the objective."""
 
     blocks: Blocks
@@ -89,26 +93,63 @@ class Looks:
     keep: float = 0.0
     floor: float = 0.0
 
+    def is_level(self, before: Array, now: Array) -> NDArray[np.bool_]:
+        """Whether each fell by too little to go on; what was infinite before is not known yet."""
+        then, here = (to_host(x).astype(np.float64) for x in (before, now))
+        with np.errstate(invalid="ignore"):
+            level = ~(then - here > self.tolerance * np.maximum(here, self.floor))
+        return np.asarray(level & ~np.isposinf(then))
+
 
 def run(
     xp: Any, step: Callable[[Blocks], tuple[Blocks, Array]], state: State, looks: Looks
-) -> tuple[State, int, bool]:
-    """Iterate until no restart's objective falls by more than the tolerance, relative, in a look.
+) -> tuple[State, NDArray[np.int64], NDArray[np.bool_]]:
+    """Iterate each restart until its objective falls by no more than the tolerance in a look.
 
     Returns
     -------
-    state, n_iter, converged
+    state, and of each restart n_iter, converged
     """
-    for look in range(1, looks.most + 1):
-        before = state.objective
-        state = accelerate(xp, step, state, looks.every, looks.keep)
-        now = state.objective
-        known = before < float("inf")
-        fall = xp.where(known, before, 2.0 * now + xp.ones_like(now)) - now
-        least = xp.where(now > looks.floor, now, looks.floor * xp.ones_like(now))
-        if not bool(xp.any(fall > looks.tolerance * least)):
-            return state, look * looks.every, True
-    return state, looks.most * looks.every, False
+
+    def look(before: State) -> tuple[State, NDArray[np.bool_], NDArray[np.bool_]]:
+        state = accelerate(xp, step, before, looks.every, looks.keep)
+        level = looks.is_level(before.objective, state.objective)
+        return state, level, np.zeros_like(level)
+
+    return watch(xp, look, state, looks)
+
+
+def watch(
+    xp: Any,
+    look: Callable[[State], tuple[State, NDArray[np.bool_], NDArray[np.bool_]]],
+    state: State,
+    looks: Looks,
+) -> tuple[State, NDArray[np.int64], NDArray[np.bool_]]:
+    """Look after look until every restart has stopped; what has stopped leaves the stack.
+
+    So a restart ends where it would have ended alone. ``look`` gives the state after it, which
+    restarts are level, and which are where they were, since they can go on in this way no more.
+    """
+    rows = np.arange(state.blocks[0].shape[0])
+    n_iter = np.full(rows.size, looks.most * looks.every)
+    converged = np.zeros(rows.size, dtype=np.bool_)
+    left, order = [], []
+    for number in range(1, looks.most + 1):
+        state, level, astray = look(state)
+        stopped = level | astray
+        if not stopped.any():
+            continue
+        n_iter[rows[stopped]] = (number - astray[stopped]) * looks.every
+        converged[rows[level & ~astray]] = True
+        left.append(taken(xp, state, stopped))
+        order.append(rows[stopped])
+        rows, state = rows[~stopped], taken(xp, state, ~stopped)
+        if not rows.size:
+            break
+    if rows.size:
+        left.append(state)
+        order.append(rows)
+    return joined(xp, left, np.concatenate(order)), n_iter, converged
 
 
 def run_compiled(

@@ -23,8 +23,10 @@ EPSILON = 1e-9  # R's floor in the least-squares updates
 NOISE = 1e-5
 HOST_BLOCK = 1 << 18  # numbers in a temporary of items by items, and on a GPU
 DEVICE_BLOCK = 1 << 28
-HOST_FIRST = 5000  # items, at most, for a device to begin where the host would
-HOST_WHOLE = 16_000  # items times (rank + 6), below which a fit is all the host's work
+# Below these a fit on a device is the host's work: items times (rank + 6), of the divergences; and
+# items, of least squares, where the host has loops of its own too.
+HOST_NEWTON = 16_000
+HOST_SQUARES = 2_000
 DOUBLE_ROOM = 3  # times its size that must be free for a matrix in float64
 WORTH_SKIPPING = 0.3  # of non-zeros, at most: those are gathered, the whole is read in a row
 
@@ -55,7 +57,8 @@ class Target:
     ``border`` is the fixed row that the offset multiplies: ones, or the square roots of the
     numbers of items that were merged. ``fits`` is where fits are kept that another model may begin
     at, if the target is to serve several. ``mixed`` has every other restart of a model that knows
-    two beginnings take the other.
+    two beginnings take the other. ``given`` is the precision of the factors that are given back,
+    where it is not that of the matrix.
     """
 
     xp: Any
@@ -67,6 +70,7 @@ class Target:
     border: Array
     fits: dict[Any, Any] | None = None
     mixed: bool = False
+    given: Any = None
 
     @property
     def is_numpy(self) -> bool:
@@ -75,44 +79,50 @@ class Target:
 
     @cached_property
     def host(self) -> Target:
-        """The same in NumPy arrays of float64, where a device begins with compiled loops."""
+        """The same in NumPy arrays of float64, for compiled loops."""
         if self.is_numpy:
             return self
         array = np.array(to_host(self.array), dtype=np.float64, order="C")
         return Target(
             namespace(array), array, None, self.n_items, array.dtype, None,
-            np.array(to_host(self.border), dtype=np.float64),
+            np.array(to_host(self.border), dtype=np.float64), mixed=self.mixed,
         )  # fmt: skip
 
     @cached_property
     def double(self) -> Target:
-        """The same in float64 where it is, for the last digits; itself where that has no room."""
+        """The same in float64 where it is; itself where that has no room.
+
+        Factors that outnumber the clusters have minima close together and valleys that are nearly
+        flat, where single precision goes another way than the host does.
+        """
         xp = self.xp
         if self.is_numpy or self.array is None or self.dtype == xp.float64:
             return self
-        if not of(self.array).has_room(DOUBLE_ROOM * 8 * self.n_items**2):
+        if not has_room_for_double(of(self.array), self.n_items):
             return self
         array, border = (xp.astype(x, xp.float64) for x in (self.array, self.border))
-        return replace(self, array=array, dtype=xp.float64, border=border)
+        given = self.given or self.dtype
+        return replace(self, array=array, dtype=xp.float64, border=border, given=given)
 
-    @property
-    def begins_on_host(self) -> bool:
-        """Whether the first, rough part of a fit is the host's, so that one seed has one answer."""
-        return not self.is_numpy and self.n_items <= HOST_FIRST
-
-    def is_for_host(self, rank: int) -> bool:
+    def is_for_host(self, model: Model, rank: int) -> bool:
         """Whether a fit is made by the host's compiled loops, and only brought here.
 
-        An iteration would be less work than to launch it. And up to this size the host's Newton
-        steps share Hessians, which leads to the same place to 1e-5 but not always to the same
-        minimum.
+        An iteration would be less work than to launch it. And up to this size the host has loops
+        that no device has (Newton steps that share Hessians, a whole step of least squares), which
+        lead to the same place to 1e-5 but not always to the same minimum.
         """
-        return self.begins_on_host and self.n_items * (rank + 6) < HOST_WHOLE
+        if self.is_numpy:
+            return False
+        if model.dense_only:
+            return self.n_items * (rank + 6) < HOST_NEWTON
+        return self.n_items < HOST_SQUARES
 
     def moved(self, x: Array) -> Array:
-        """A host array in the target's library, precision and place."""
+        """An array of the host or of the target's library in its precision and place."""
         if self.is_numpy:
             return x
+        if not isinstance(x, np.ndarray):
+            return self.xp.astype(x, self.dtype, copy=False)
         return self.xp.asarray(np.ascontiguousarray(x), dtype=self.dtype, device=self.device)
 
     @cached_property
@@ -164,9 +174,7 @@ class Target:
         """Equal items, where there are enough of them to be worth it."""
         from partita.nmf._compress import merge
 
-        if self.array is None or not (self.is_numpy or self.begins_on_host):
-            return None
-        return merge(self.host.array)
+        return None if self.array is None else merge(self.double.array)
 
     @cached_property
     def coarse(self) -> Merged | None:
@@ -175,9 +183,7 @@ class Target:
 
         if self.array is None or self.n_items < ENOUGH:
             return None
-        if not (self.is_numpy or self.begins_on_host):
-            return None
-        return coarsen(self.host.array)
+        return coarsen(self.double.array)
 
     @cached_property
     def _shrunk(self) -> dict[Any, Target]:
@@ -190,15 +196,15 @@ class Target:
         """
         if (how, power) not in self._shrunk:
             merged: Merged = getattr(self, how)
-            here = self if how == "merged" else self.host
-            array = merged.shrink(merged.shrink(self.host.array, power).T, power)
-            self._shrunk[how, power] = replace(
+            here = self.double
+            few = replace(
                 here,
-                array=here.moved(np.ascontiguousarray(array)),
+                array=merged.shrink_matrix(here.array, power, equal=how == "merged"),
                 n_items=merged.sizes.size,
                 border=here.moved(np.sqrt(merged.sizes)),
                 fits=None if self.fits is None else {},
             )
+            self._shrunk[how, power] = few if how == "merged" else few.host
         return self._shrunk[how, power]
 
     @cached_property
@@ -268,6 +274,11 @@ class Model:
     dense_only: bool = False
     begins_at: str | None = None
     otherwise: Callable[[Target, Factors], tuple[Blocks, int]] | None = None
+
+
+def has_room_for_double(device: Any, n_items: int) -> bool:
+    """Whether the matrix in float64, and what a step has beside it, fit the device."""
+    return bool(device.has_room(DOUBLE_ROOM * 8 * n_items**2))
 
 
 def transpose(xp: Any, x: Array) -> Array:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.nmf._common import Factors
+from partita.devices import to_host
+from partita.distributed import blocks
+from partita.nmf._common import DEVICE_BLOCK, Factors, namespace
+from partita.nmf._stacks import taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,14 +26,14 @@ GAP = 3.0
 class LowRank:
     """V as U diag(values) Uᵀ + diag(residual), with ``vectors`` = Uᵀ of shape (r, n).
 
-    ``array`` is V itself, or None behind an operator.
+    ``array`` is V itself, or None behind an operator. All are where the target is.
     """
 
-    vectors: NDArray[np.float64]
-    values: NDArray[np.float64]
-    residual: NDArray[np.float64]
+    vectors: Array
+    values: Array
+    residual: Array
     norm2: float
-    array: NDArray[np.float64] | None
+    array: Array | None
 
     @cached_property
     def rest(self) -> NDArray[np.float32]:
@@ -38,7 +41,7 @@ class LowRank:
         assert self.array is not None
         rest = self.array - (self.vectors.T * self.values) @ self.vectors
         np.fill_diagonal(rest, 0.0)
-        return rest.astype(np.float32)
+        return np.asarray(rest, dtype=np.float32)
 
     def gap_after(self, rank: int) -> bool:
         """Whether ``rank`` factors fit nothing of the size of what is left out.
@@ -48,10 +51,9 @@ class LowRank:
         """
         return bool(abs(self.values[rank - 1]) > GAP * abs(self.values[-1]))
 
-    def times(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def times(self, X: Array) -> Array:
         """X V for X of shape (..., K, n)."""
-        inside = (X @ self.vectors.T * self.values) @ self.vectors
-        return np.asarray(inside + X * self.residual)
+        return ((X @ self.vectors.T) * self.values) @ self.vectors + X * self.residual
 
 
 def low_rank(target: Target, size: int, n_passes: int = 3) -> LowRank:
@@ -60,18 +62,32 @@ def low_rank(target: Target, size: int, n_passes: int = 3) -> LowRank:
     A start that depends on nothing but the shape keeps one answer for one seed.
     """
     n = target.n_items
-    random = np.random.default_rng(n)
-    Q = random.standard_normal((n, min(n, size + 8)))
+
+    def times(Q: NDArray[np.float64]) -> NDArray[np.float64]:
+        found = target.times(target.moved(np.ascontiguousarray(Q.T)))
+        return np.asarray(to_host(found), dtype=np.float64).T
+
+    Q = np.random.default_rng(n).standard_normal((n, min(n, size + 8)))
     for _ in range(n_passes):
-        Q, _ = np.linalg.qr(target.times(np.ascontiguousarray(Q.T)).T)
-    values, turn = np.linalg.eigh(Q.T @ target.times(np.ascontiguousarray(Q.T)).T)
+        Q, _ = np.linalg.qr(times(Q))
+    values, turn = np.linalg.eigh(Q.T @ times(Q))
     top = np.argsort(-np.abs(values))[:size]
     values, U = values[top], Q @ turn[:, top]
     inside = (U * U) @ values
-    diagonal = target.operator.diagonal() if target.array is None else np.diagonal(target.array)
-    residual = np.asarray(diagonal - inside)
+    residual = np.asarray(_diagonal(target) - inside)
     norm2 = float(values @ values + 2 * residual @ inside + residual @ residual)
-    return LowRank(np.ascontiguousarray(U.T), values, residual, norm2, target.array)
+    vectors, values, residual = (
+        target.moved(np.ascontiguousarray(x)) for x in (U.T, values, residual)
+    )
+    return LowRank(vectors, values, residual, norm2, target.array)
+
+
+def _diagonal(target: Target) -> NDArray[np.float64]:
+    if target.array is None:
+        return np.asarray(target.operator.diagonal())
+    if target.is_numpy:
+        return np.diagonal(target.array)
+    return to_host(target.xp.linalg.diagonal(target.array)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +103,23 @@ class Merged:
         out = np.zeros((*x.shape[:-1], self.sizes.size))
         np.add.at(np.moveaxis(out, -1, 0), self.group, np.moveaxis(x, -1, 0))
         return np.ascontiguousarray(out * self.sizes ** (power - 1.0))
+
+    def shrink_matrix(self, array: Array, power: float, *, equal: bool) -> Array:
+        """V of the items as V of the representatives, in the library and place of V."""
+        if isinstance(array, np.ndarray):
+            return np.ascontiguousarray(self.shrink(self.shrink(array, power).T, power))
+        from array_api_compat import device
+
+        xp = namespace(array)
+        put = partial(xp.asarray, dtype=array.dtype, device=device(array))
+        if equal:  # one of them is all of them
+            scale = put(self.sizes**power)
+            few = xp.matrix_transpose(taken(xp, array, self.first))
+            return taken(xp, few, self.first) * scale[:, None] * scale
+        means = np.zeros((self.sizes.size, self.group.size))
+        means[self.group, np.arange(self.group.size)] = (self.sizes ** (power - 1.0))[self.group]
+        M = put(means)
+        return M @ array @ xp.matrix_transpose(M)
 
     def spread(self, x: Array, power: float) -> Array:
         """Representatives on the last axis back to items."""
@@ -107,7 +140,7 @@ class Merged:
         )
 
 
-def merge(array: NDArray[Any]) -> Merged | None:
+def merge(array: Array) -> Merged | None:
     """Find items with the same row of V, or None when too few are to be worth it.
 
     With m_i items behind representative i, the fit of V by WH is the fit of m_i^p V_ij m_j^p by
@@ -116,18 +149,49 @@ def merge(array: NDArray[Any]) -> Merged | None:
     """
     n = array.shape[0]
     probe = np.random.default_rng(n).standard_normal(n)
-    keys = np.round(array @ probe, 8)  # equal rows may differ in the last bits of the product
+    keys: Any = np.round(
+        _times(array, probe), 8
+    )  # equal rows may differ in the product's last bits
     if np.unique(keys).size > 0.95 * n:
         return None
-    rows = array.view(np.dtype((np.void, array.dtype.itemsize * n))).ravel()
-    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    if isinstance(array, np.ndarray):
+        keys = array.view(np.dtype((np.void, array.dtype.itemsize * n))).ravel()
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     if first.size > 0.95 * n:
         return None
+    found = _in_order(first, group.ravel())
+    if isinstance(array, np.ndarray) or _are_equal(array, found):
+        return found
+    return None
+
+
+def _times(array: Array, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """V x on the host, multiplied where V is."""
+    if isinstance(array, np.ndarray):
+        return np.asarray(array @ x)
+    from array_api_compat import device
+
+    xp = namespace(array)
+    return to_host(array @ xp.asarray(x, dtype=array.dtype, device=device(array)))
+
+
+def _in_order(first: NDArray[np.int64], group: NDArray[np.int64]) -> Merged:
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
-    group = rank[group.ravel()]
-    return Merged(first[order], group, np.bincount(group))
+    return Merged(first[order], rank[group], np.bincount(rank[group]))
+
+
+def _are_equal(array: Array, found: Merged) -> bool:
+    """Whether items that a product took for equal are, compared where V is, some at a time."""
+    xp = namespace(array)
+    like = found.first[found.group]
+    other = np.flatnonzero(like != np.arange(like.size))
+    for part in blocks(other.size, max(1, DEVICE_BLOCK // array.shape[0])):
+        rows, firsts = (taken(xp, array, x) for x in (other[part], like[other[part]]))
+        if not bool(xp.all(rows == firsts)):
+            return False
+    return True
 
 
 COARSE = 4  # items to a group, on average
@@ -137,7 +201,7 @@ SKETCH = 32
 LINKED = 4_000  # items that are linked; others join the group that is nearest
 
 
-def coarsen(array: NDArray[np.float64]) -> Merged:
+def coarsen(array: Array) -> Merged:
     """Group items whose rows of V are alike (Ward), equal or not, in the order of their first.
 
     Of more than ``WHOLE`` items random projections are compared, and of more than ``LINKED`` a
@@ -148,7 +212,7 @@ def coarsen(array: NDArray[np.float64]) -> Merged:
 
     n = array.shape[0]
     random = np.random.default_rng(n)
-    rows = array if n <= WHOLE else array @ random.standard_normal((n, SKETCH))
+    rows = to_host(array) if n <= WHOLE else _times(array, random.standard_normal((n, SKETCH)))
     linked = rows if n <= LINKED else rows[random.permutation(n)[:LINKED]]
     found = fcluster(linkage(linked, "ward"), len(linked) // COARSE, "maxclust") - 1
     if n > LINKED:
@@ -156,7 +220,4 @@ def coarsen(array: NDArray[np.float64]) -> Merged:
         np.add.at(centers, found, linked)
         found = vq(rows, centers / np.bincount(found)[:, None])[0]
     _, first, group = np.unique(found, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    return Merged(first[order], rank[group], np.bincount(rank[group]))
+    return _in_order(first, group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +115,8 @@ def fit(
 ) -> Factorization:  # fmt: skip
     """Factorise a target that has been checked; ``parallel(work, parts)`` maps in order."""
     chosen = models[model]
-    begun = _starts.starts(target, chosen, rank, n_init, init, seed)
+    place = target if solver == "mu" else target.double
+    begun = _starts.starts(place, chosen, rank, n_init, init, seed)
     if solver == "mu":
         fits = _mu(chosen, target, begun, parallel)
     else:
@@ -209,13 +210,24 @@ def _quick(
     starts = _stack(target, [one._replace(offset=None) for one in begun])
     merged = target.merged
     if merged is None or merged.sizes.size < starts.H.shape[-2]:
-        return _fast.solve(model, target, starts, parallel, base, begins)
+        fits = _fast.solve(model, target.double, starts, parallel, base, begins)
+        return _settled(model, target, fits, fits.factors)
     p = model.power
     small = target.shrunk("merged", p)
     few = _placed(small, merged.shrink_factors(_brought(starts), p))
     fits = _fast.solve(model, small, few, parallel, base, begins)
-    spread = merged.spread_factors(_brought(fits.factors), p)
-    return replace(fits, factors=_placed(target, spread))
+    return _settled(model, target, fits, merged.spread_factors(_brought(fits.factors), p))
+
+
+def _settled(model: Model, target: Target, fits: _fast.Fits, factors: Factors) -> _fast.Fits:
+    """The fits with the factors that are given back, and the objectives of these."""
+    exact, given = target.double, target.given or target.dtype
+    found = _placed(exact, factors)
+    if given == exact.dtype:
+        return fits._replace(factors=found)
+    rounded = Factors(*(None if x is None else target.xp.astype(x, given) for x in found))
+    objective = to_host(model.objective(exact, _placed(exact, rounded)))
+    return fits._replace(factors=rounded, objective=np.maximum(objective, 0.0))
 
 
 def _brought(factors: Factors) -> Factors:
@@ -223,6 +235,7 @@ def _brought(factors: Factors) -> Factors:
 
 
 def _placed(target: Target, factors: Factors) -> Factors:
+    """The factors in the library, precision and place of the target."""
     return Factors(*(None if x is None else target.moved(x) for x in factors))
 
 
@@ -239,8 +252,8 @@ def factorize_ranks(
     """
     from partita.nmf import NAMES
 
-    dense_only = NAMES[model].dense_only or solver == "mu"
-    target = as_target(similarity, dense_only=dense_only, device=device, dtype=dtype)
+    dense_only, exact = NAMES[model].dense_only or solver == "mu", solver == "fast"
+    target = as_target(similarity, dense_only=dense_only, device=device, dtype=dtype, exact=exact)
     if solver == "mu" and _is_small(target, len(ranks) * n_init):
         chosen = NAMES[model]
         begun = [_starts.starts(target, chosen, rank, n_init, "random", seed) for rank in ranks]
@@ -336,8 +349,9 @@ def factorize(
         "torch:cpu". The factors come back as arrays of that library. By default where the
         similarity is, which for anything but an array of another library is the host.
     dtype : {float32, float64}, optional
-        Of the work on a device, float32 by default; objectives are summed in float64 either way,
-        and the last stage of "fast" is in float64 where there is room. On the host all is float64,
+        Of the factors on a device, float32 by default, and of the work of "mu", whose objectives
+        and sums over items are in float64 either way. "fast" works in float64 where the device has
+        room for the matrix in it, as the host does, and else in this. On the host all is float64,
         and float32 is refused, for an implicit similarity too.
 
     Returns
@@ -371,8 +385,8 @@ def factorize(
             similarity, model=model, rank=rank, n_init=n_init, normalize=normalize, rng=rng,
             n_jobs=n_jobs,
         )  # fmt: skip
-    dense_only = chosen.dense_only or solver == "mu"
-    target = as_target(similarity, dense_only=dense_only, device=device, dtype=dtype)
+    dense_only, exact = chosen.dense_only or solver == "mu", solver == "fast"
+    target = as_target(similarity, dense_only=dense_only, device=device, dtype=dtype, exact=exact)
     rank = validate.integer("rank", rank, least=1, most=target.n_items)
     with one_blas_thread():
         return fit(

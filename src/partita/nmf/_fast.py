@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from partita.devices import to_host
 from partita.nmf._accelerate import KEEP, Looks, State, run
 from partita.nmf._common import NOISE, Factors
+from partita.nmf._stacks import joined, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.nmf._common import Model, Target
+    from partita.nmf._common import Blocks, Model, Target
 
 # The least fall in a look that goes on, stage by stage. Restarts differ by more than the first
 # stage leaves undone.
@@ -24,8 +25,7 @@ AT_ONCE = 1e9  # one look, whatever the fall
 CARRIED = (3, 1)  # how many go on to the second stage and to the third
 
 
-@dataclass(frozen=True, eq=False)
-class Fits:
+class Fits(NamedTuple):
     """Restarts that share a leading axis, and how far each has come."""
 
     factors: Factors
@@ -56,24 +56,23 @@ def solve(
 
 
 def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..., Any]) -> Fits:
-    if target.is_for_host(starts.H.shape[-2]):
+    if target.is_for_host(model, starts.H.shape[-2]):
         return _all_on_host(model, target, starts, parallel)
-    n = starts.W.shape[0]
-    parts = [slice(i, i + 1) for i in range(n)] if target.is_numpy else [slice(0, n)]
+    xp, n = target.xp, starts.W.shape[0]
     first, *finer_ones = TOLERANCES
-    if target.begins_on_host and model.begins_at is None:
-        fits = _first_on_host(model, target, starts, first, parallel)
+    fits: Fits
+    if target.is_numpy:
+        done = parallel(lambda i: _first(model, target, _one(starts, i), first, i), range(n))
+        fits = joined(xp, done)
     else:
-        done = parallel(
-            lambda s: _first(_beginning(model, target, s.start), target, _pick(starts, s), first),
-            parts,
-        )
-        fits = _joined(target, done)
+        fits = _first(model, target, starts, first, 0, parallel)
     for tolerance, carried in zip(finer_ones, CARRIED, strict=True):
-        best = np.argsort(fits.objective, kind="stable")[:carried].tolist()
-        groups = [[i] for i in best] if target.is_numpy else [best]
+        best = np.argsort(fits.objective, kind="stable")[:carried]
+        groups = best[:, None] if target.is_numpy else best[None]
         finer = parallel(_Further(model, target, fits, tolerance), groups)
-        fits = _with(target, fits, groups, finer)
+        rest = np.setdiff1d(np.arange(n), best)
+        fits = joined(xp, [*finer, taken(xp, fits, rest)], np.concatenate([best, rest]))
+        fits = fits._replace(objective=np.maximum(fits.objective, 0.0))
     return fits
 
 
@@ -90,85 +89,79 @@ def _all_on_host(
     """Fit as the host does, and bring the factors to the device that was asked for."""
     fits = _stages(model, target.host, _on_host(starts), parallel)
     found = Factors(*(None if x is None else target.moved(x) for x in fits.factors))
-    exact = target.double
-    objective = to_host(model.objective(exact, _as(exact, found))).astype(np.float64)
-    return replace(fits, factors=found, objective=np.maximum(objective, 0.0))
+    return fits._replace(factors=found)
 
 
 def _on_host(factors: Factors) -> Factors:
     return Factors(*(None if x is None else to_host(x).astype(np.float64) for x in factors))
 
 
-def _first(model: Model, target: Target, factors: Factors, tolerance: float) -> Fits:
-    """A rough fit: for divergences of many items, of groups that are alike, then one look."""
-    blocks, n_iter, left = _begun(model, target, target, factors, tolerance)
-    return _iterate(model, target, blocks, left, n_iter)
+def _first(
+    model: Model, target: Target, starts: Factors, tolerance: float, number: int,
+    parallel: Callable[..., Any] = map,
+) -> Fits:  # fmt: skip
+    """A rough fit: for divergences of many items, of groups that are alike, then one look.
 
-
-def _begun(
-    model: Model, target: Target, place: Target, factors: Factors, tolerance: float
-) -> tuple[Any, int, float]:
-    """The blocks that all the items begin with, the iterations so far, and how fine to go on.
-
-    ``place`` is the target, or its double on the host.
+    ``number`` is that of the first of the restarts.
     """
+    n, K = starts.W.shape[0], starts.H.shape[-2]
     groups = target.coarse if model.dense_only else None
-    if groups is None or groups.sizes.size < 2 * factors.H.shape[-2]:
-        return (*model.prepare(place, factors), tolerance)
-    few = target.shrunk("coarse", model.power)
-    blocks, n_iter = model.prepare(few, groups.shrink_factors(factors, model.power))
-    rough = _iterate(model, few, blocks, tolerance / 10, n_iter)
-    spread = groups.spread_factors(rough.factors, model.power)
-    return model.blocks(few, spread), int(rough.n_iter[0]), AT_ONCE
-
-
-def _first_on_host(
-    model: Model, target: Target, starts: Factors, tolerance: float, parallel: Callable[..., Any]
-) -> Fits:
-    """The same for a device: what is cheap by compiled loops on the host, as it begins there.
-
-    Restarts of a divergence have many minima near by. Begun elsewhere, even by an iteration that
-    sums in another order, a restart may go to another of them.
-    """
-    known = _on_host(starts)
-    parts = [slice(i, i + 1) for i in range(known.W.shape[0])]
-    done = list(
-        parallel(lambda s: _begun(model, target, target.host, _pick(known, s), tolerance), parts)
+    if groups is not None and groups.sizes.size >= 2 * K:
+        known = _on_host(starts)
+        work = _OfGroups(model, target, known, tolerance, number)
+        blocks, n_iter = zip(*parallel(work, range(n)), strict=True)
+        return _iterate(model, target, joined(target.xp, blocks), AT_ONCE, np.array(n_iter))
+    if not target.mixed:
+        blocks, count = model.prepare(target, starts)
+        return _iterate(model, target, blocks, tolerance, np.broadcast_to(count, n))
+    begun = (
+        _beginning(model, target, number + i).prepare(target, _one(starts, i)) for i in range(n)
     )
-    blocks = tuple(
-        target.moved(np.concatenate([np.asarray(one[0][b]) for one in done]))
-        for b in range(len(done[0][0]))
-    )
-    return _iterate(model, target, blocks, done[0][2], max(one[1] for one in done))
+    blocks, n_iter = zip(*begun, strict=True)
+    return _iterate(model, target, joined(target.xp, blocks), tolerance, np.ravel(n_iter))
+
+
+@dataclass(frozen=True, eq=False)
+class _OfGroups:
+    """Blocks of all items from a rough fit of their groups, made on the host, and iterations."""
+
+    model: Model
+    target: Target
+    starts: Factors
+    tolerance: float
+    number: int
+
+    def __call__(self, i: int) -> tuple[Blocks, int]:
+        target, power = self.target, self.model.power
+        model = _beginning(self.model, target, self.number + i)
+        groups, few = target.coarse, target.shrunk("coarse", power)
+        assert groups is not None
+        blocks, n_iter = model.prepare(few, groups.shrink_factors(_one(self.starts, i), power))
+        rough = _iterate(model, few, blocks, self.tolerance / 10, np.array([n_iter]))
+        spread = groups.spread_factors(rough.factors, power)
+        return tuple(target.moved(x) for x in model.blocks(few, spread)), int(rough.n_iter[0])
 
 
 @dataclass(frozen=True, eq=False)
 class _Further:
-    """Carry a group of restarts on to a finer tolerance; on a device the last in float64.
-
-    In single precision a fall of 1e-5 of a small objective is less than the rounding of the sums
-    that it is the difference of.
-    """
+    """Carry a group of restarts on to a finer tolerance."""
 
     model: Model
     target: Target
     fits: Fits
     tolerance: float
 
-    def __call__(self, group: Sequence[int]) -> Fits:
-        rows = _rows(self.target, self.fits, group)
+    def __call__(self, group: NDArray[np.intp]) -> Fits:
+        rows: Fits = taken(self.target.xp, self.fits, group)
         known = rows.objective if self.target.is_numpy else None
-        n_iter = int(rows.n_iter.max())
-        finest = self.tolerance == TOLERANCES[-1]
-        target = self.target.double if finest else self.target
-        blocks = self.model.blocks(target, _as(target, rows.factors))
-        fits = _iterate(self.model, target, blocks, self.tolerance, n_iter, known)
-        return replace(fits, factors=_as(self.target, fits.factors))
+        blocks = self.model.blocks(self.target, rows.factors)
+        return _iterate(self.model, self.target, blocks, self.tolerance, rows.n_iter, known)
 
 
 def _iterate(
-    model: Model, target: Target, blocks: Any, tolerance: float, n_before: int, known: Any = None
-) -> Fits:
+    model: Model, target: Target, blocks: Any, tolerance: float, n_before: NDArray[np.int64],
+    known: Any = None,
+) -> Fits:  # fmt: skip
     xp = target.xp
     if known is None:
         known = model.objective(target, model.factors(target, blocks))
@@ -187,59 +180,8 @@ def _iterate(
     exact = state.objective if target.is_numpy else model.objective(target, found)
     objective = to_host(exact).astype(np.float64)
     shape = objective.shape
-    return Fits(found, objective, np.full(shape, n_before + n_iter), np.full(shape, converged))
+    return Fits(found, objective, n_before + n_iter, np.broadcast_to(converged, shape).copy())
 
 
-def _as(target: Target, factors: Factors) -> Factors:
-    """Factors in the precision of the target."""
-    if target.is_numpy:
-        return factors
-    kind = target.dtype
-    return Factors(*(None if x is None else target.xp.astype(x, kind) for x in factors))
-
-
-def _pick(factors: Factors, s: slice) -> Factors:
-    return Factors(*(None if x is None else x[s, ...] for x in factors))
-
-
-def _rows(target: Target, fits: Fits, group: Sequence[int]) -> Fits:
-    xp = target.xp
-
-    def take(x: Any) -> Any:
-        return None if x is None else xp.stack([x[i, ...] for i in group], axis=0)
-
-    rows = np.asarray(group)
-    return Fits(
-        Factors(*map(take, fits.factors)),
-        fits.objective[rows],
-        fits.n_iter[rows],
-        fits.converged[rows],
-    )
-
-
-def _joined(target: Target, parts: Sequence[Fits]) -> Fits:
-    if len(parts) == 1:
-        return parts[0]
-    xp = target.xp
-    factors = [
-        None if xs[0] is None else xp.concat(list(xs), axis=0)
-        for xs in zip(*(part.factors for part in parts), strict=True)
-    ]
-    rest = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("objective", "n_iter", "converged")
-    )
-    return Fits(Factors(*factors), *rest)
-
-
-def _with(target: Target, rough: Fits, groups: Sequence[Sequence[int]], fine: Any) -> Fits:
-    """The rough fits with the fine ones in their places."""
-    order = [i for group in groups for i in group]
-    rest = [i for i in range(rough.objective.size) if i not in order]
-    pieces = [_joined(target, list(fine))]
-    if rest:
-        pieces.append(_rows(target, rough, rest))
-    both = _joined(target, pieces)
-    back = np.argsort(np.asarray(order + rest), kind="stable").tolist()
-    joined = _rows(target, both, back)
-    return replace(joined, objective=np.maximum(joined.objective, 0.0))
+def _one(factors: Factors, number: int) -> Factors:
+    return Factors(*(None if x is None else x[number : number + 1, ...] for x in factors))

@@ -8,14 +8,17 @@ Blocks are A = Wᵀ and B = H, (..., K, n). Rows of B past ``free`` are held fix
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import kernels
 from partita.distributed import blocks as cut
+from partita.nmf import _hals_arrays
 from partita.nmf._accelerate import Looks, State, run, run_compiled
 from partita.nmf._common import (
+    HOST_SQUARES,
     NOISE,
     Blocks,
     Factors,
@@ -27,6 +30,7 @@ from partita.nmf._common import (
     total,
     transpose,
 )
+from partita.nmf._stacks import joined, taken
 
 if TYPE_CHECKING:
     from partita.nmf._common import Array
@@ -37,33 +41,15 @@ N_SWEEPS_WHOLE = 6  # where the product they follow takes longer
 SMALL = 150  # below this, one loop over the whole matrix beats compression
 
 
-def sweep(xp: Any, P: Array, G: Array, B: Array, free: int) -> Array:
-    """Minimise ½ tr(BᵀGB) - tr(PᵀB) over B >= 0 by ``N_SWEEPS`` sweeps over the rows of B."""
-    B = xp.asarray(B, copy=True)
-    for _ in range(N_SWEEPS):
-        for k in range(free):
-            scale = G[..., k, k][..., None]
-            rest = P[..., k, :] - (G[..., k : k + 1, :] @ B)[..., 0, :]
-            safe = xp.where(scale > 0, scale, xp.ones_like(scale))
-            moved = positive(xp, B[..., k, :] + rest / safe)
-            B[..., k, :] = xp.where(scale > 0, moved, B[..., k, :])
-    return B
-
-
 def alternate(target: Target, blocks: Blocks, fixed: int = 0) -> tuple[Blocks, Array]:
     """One alternation, H then W, and the objective after it; both halves only descend."""
-    xp = target.xp
-    A, B = blocks
-    K = A.shape[-2]
-    B = half(target, target.times(A), inner(xp, A, A), B, K - fixed)
-    P, G = target.times(B), inner(xp, B, B)
-    A = half(target, P, G, A, K)
-    return (A, B), _objective(target, P, G, A)
+    half_of = partial(half, target)
+    return _hals_arrays.alternate(target.xp, half_of, target.times, target.norm2, blocks, fixed)
 
 
 def half(target: Target, P: Array, G: Array, B: Array, free: int) -> Array:
     if not target.is_numpy:
-        return sweep(target.xp, P, target.xp.astype(G, B.dtype), B, free)
+        return _hals_arrays.sweep(target.xp, P, G, B, free, N_SWEEPS)
     out = np.array(B, dtype=np.float64)
     flat = (-1, *B.shape[-2:])
     for p, g, b in zip(
@@ -73,18 +59,12 @@ def half(target: Target, P: Array, G: Array, B: Array, free: int) -> Array:
     return out
 
 
-def _objective(target: Target, P: Array, G: Array, A: Array) -> Array:
-    """½ (‖V‖² - 2⟨V, WH⟩ + ‖WH‖²) from what the last half step has at hand."""
-    xp = target.xp
-    cross, square = total(xp, P * A), total(xp, inner(xp, A, A) * G)
-    return 0.5 * (target.norm2 - 2.0 * cross + square)
-
-
 def distance(target: Target, A: Array, B: Array) -> Array:
     """Half the squared Frobenius distance, exact to rounding; by residuals in single precision."""
     xp = target.xp
     if target.array is None or target.dtype == xp.float64:
-        return positive(xp, _objective(target, target.times(B), inner(xp, B, B), A))
+        P, G = target.times(B), inner(xp, B, B)
+        return positive(xp, _hals_arrays.objective(xp, target.norm2, P, G, A))
     At, n, found = xp.matrix_transpose(A), target.n_items, 0.0 * total(xp, A)
     for rows in cut(n, block_size(B, n)):
         rest = target.array[rows, :] - At[..., rows, :] @ B
@@ -92,20 +72,40 @@ def distance(target: Target, A: Array, B: Array) -> Array:
     return found
 
 
-def advance(
-    target: Target, state: State, looks: Looks, fixed: int = 0
-) -> tuple[State, int, bool] | None:
-    """Iterate one restart compiled: on a compressed similarity where that pays, else as it is."""
+def advance(target: Target, state: State, looks: Looks, fixed: int = 0) -> tuple[State, Any, Any]:
+    """Iterate on a compressed similarity where that pays, else on it as it is.
+
+    One restart compiled on NumPy; all of a stack in other libraries.
+    """
+    K = state.blocks[0].shape[-2] - fixed
+    small = compressed(target, K)
+    if small is None or not small.gap_after(K):
+        return _whole(target, state, looks, fixed)
     if not target.is_numpy:
-        return None
-    small = compressed(target, state.blocks[0].shape[-2] - fixed)
-    before = 0
-    if small is not None and small.gap_after(state.blocks[0].shape[-2] - fixed):
-        state, before, converged = _corrected(target, small, state, looks, fixed)
-        if converged:
-            return state, before, True
+        return _stacked(target, small, state, looks, fixed)
+    state, before, converged = _corrected(target, small, state, looks, fixed)
+    if converged:
+        return state, before, True
     state, n_iter, converged = _whole(target, state, looks, fixed)
     return state, before + n_iter, converged
+
+
+def _stacked(
+    target: Target, small: LowRank, state: State, looks: Looks, fixed: int
+) -> tuple[State, Any, Any]:
+    """The same for a stack: what strays on the eigenfactor goes on with the whole."""
+    state, n_iter, converged = _hals_arrays.corrected(
+        target, small, state, partial(half, target), looks, fixed
+    )
+    left = np.flatnonzero(~converged)
+    if not left.size:
+        return state, n_iter, converged
+    xp, done = target.xp, np.flatnonzero(converged)
+    more, count, level = _whole(target, taken(xp, state, left), looks, fixed)
+    state = joined(xp, [taken(xp, state, done), more], np.concatenate([done, left]))
+    n_iter[left] += count
+    converged[left] = level
+    return state, n_iter, converged
 
 
 _NONE = np.empty(0)
@@ -114,15 +114,15 @@ _NO_REST = np.empty((0, 0), np.float32)
 
 
 def compressed(target: Target, rank: int) -> LowRank | None:
-    """An eigenfactor to iterate on, for NumPy and enough items."""
+    """An eigenfactor to iterate on, for enough items."""
     size = rank + 12
-    if not target.is_numpy or target.n_items < max(SMALL, 4 * size):
+    if target.n_items < max(SMALL, 4 * size):
         return None
     return target.low_rank(size)
 
 
-def _whole(target: Target, state: State, looks: Looks, fixed: int) -> tuple[State, int, bool]:
-    if target.array is None or target.n_items >= 2000:
+def _whole(target: Target, state: State, looks: Looks, fixed: int) -> tuple[State, Any, Any]:
+    if target.array is None or not target.is_numpy or target.n_items >= HOST_SQUARES:
         return run(target.xp, lambda b: alternate(target, b, fixed), state, looks)
     small = compressed(target, state.blocks[0].shape[-2] - fixed)
     if small is None:
@@ -133,7 +133,7 @@ def _whole(target: Target, state: State, looks: Looks, fixed: int) -> tuple[Stat
     exact = distance(target, *found.blocks)
     if not exact[0] <= state.objective[0]:  # a fall within the rounding of single precision
         return state, n_iter, converged
-    return replace(found, objective=exact), n_iter, converged
+    return found._replace(objective=exact), n_iter, converged
 
 
 def _corrected(
@@ -155,11 +155,12 @@ def _corrected(
         ahead, _, _ = _compiled(seen, state, one, fixed)
         both = np.stack(ahead.blocks)
         exact = target.times(both)
-        now = _objective(target, exact[1], both[1] @ both[1].swapaxes(-1, -2), both[0])
+        G = both[1] @ both[1].swapaxes(-1, -2)
+        now = _hals_arrays.objective(target.xp, target.norm2, exact[1], G, both[0])
         fall = float(state.objective[0] - now[0])
         if not fall >= 0.0:
-            return replace(state, ahead=state.blocks), (look - 1) * looks.every, False
-        state = replace(ahead, objective=now)
+            return state._replace(ahead=state.blocks), (look - 1) * looks.every, False
+        state = ahead._replace(objective=now)
         if fall <= looks.tolerance * max(now[0], looks.floor):
             return state, look * looks.every, True
     return state, looks.most * looks.every, False
@@ -177,21 +178,21 @@ def _compiled(
     return run_compiled(call, state, looks, cost=4 * size * K + 2 * n_sweeps * K * K * n)
 
 
-def fit(target: Target, factors: Factors, tolerance: float = 1e-3) -> tuple[Blocks, int]:
+def fit(target: Target, factors: Factors, tolerance: float = 1e-3) -> tuple[Blocks, Any]:
     """Bring a start near a minimum: of the compressed similarity where that pays, uncorrected."""
     K = factors.H.shape[-2]
     looks = Looks(tolerance, floor=NOISE * target.norm2)
     small = compressed(target, K)
     state = State.begin(target.xp, scaled(small or target, factors), 0.5)
+    if small is not None and not target.is_numpy:
+        state = _hals_arrays.begin(target, small, state, partial(half, target), 4 * looks.every)
+        return state.blocks, 4 * looks.every
     if small is not None:
         seen = (small.vectors, small.values, small.residual, _NO_REST, _NO_SHIFT, small.norm2)
         state, _, _ = _compiled(seen, state, replace(looks, most=4, tolerance=-1.0), 0)
         return state.blocks, 4 * looks.every
-    if target.is_numpy:
-        done = _whole(target, state, looks, 0)
-    else:
-        done = run(target.xp, lambda b: alternate(target, b), state, looks)
-    return done[0].blocks, done[1]
+    state, n_iter, _ = _whole(target, state, looks, 0)
+    return state.blocks, n_iter
 
 
 def scaled(target: Target | LowRank, factors: Factors) -> Blocks:

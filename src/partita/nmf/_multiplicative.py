@@ -13,6 +13,7 @@ import numpy as np
 from partita import kernels
 from partita.devices import to_host
 from partita.nmf._common import Factors, Width, block_size, divide, namespace
+from partita.nmf._stacks import taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +119,7 @@ def solve_all(
         running, same = running[~stopped], same[~stopped]
         if not running.size:
             break
-        stack, before, width = _kept(xp, (stack, before, width), np.flatnonzero(~stopped))
+        stack, before, width = taken(xp, (stack, before, width), ~stopped)
     for left, fit in enumerate(running.tolist()):
         found[fit] = _one(stack, left)
     return found, n_iter, ~np.isin(np.arange(n_fits), running)
@@ -126,18 +127,6 @@ def solve_all(
 
 def _one(stack: Factors, at: int) -> Factors:
     return Factors(*(None if x is None else x[at, ...] for x in stack))
-
-
-def _kept(xp: Any, state: Any, rows: NDArray[np.intp]) -> Any:
-    """The same arrays with some of their fits."""
-    if state is None:
-        return None
-    if isinstance(state, tuple):
-        parts = (_kept(xp, x, rows) for x in state)
-        return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
-    from array_api_compat import device
-
-    return xp.take(state, xp.asarray(rows.tolist(), device=device(state)), axis=0)
 
 
 def partitions(xp: Any, H: Array) -> Array:

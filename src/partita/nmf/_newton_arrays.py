@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _HALVINGS = 8
 _STEEPEST = 1e-6
+_LEAST = 1e-15  # as in the compiled step, which in single precision has to square it
 
 
 def half(xp: Any, V: Array, A: Array, B: Array, n_sweeps: int) -> Array:
@@ -37,9 +38,8 @@ def half(xp: Any, V: Array, A: Array, B: Array, n_sweeps: int) -> Array:
 def _columns(
     xp: Any, V: Array, A: Array, B: Array, pairs: Array, sums: Array, n_sweeps: int
 ) -> Array:
-    tiny = _tiny(xp, B)
     At = xp.matrix_transpose(A)
-    r = 1.0 / (At @ B + tiny)
+    r = 1.0 / (At @ B + _LEAST)
     u = V * r
     g = sums - A @ u
     u = u * r
@@ -65,7 +65,7 @@ def _descend(xp: Any, hess: Array, g: Array, B: Array, n_sweeps: int) -> tuple[A
             row = xp.stack([hess[..., i, :] for i in at[k]], axis=-2)
             h, gk = row[..., k, :], g[..., k, :]
             floor = -B[..., k, :] - d[..., k, :]
-            usable = h > 1e-30
+            usable = h > _LEAST
             step = -gk / xp.where(usable, h, xp.ones_like(h))
             step = xp.where(step > floor, step, floor)
             step = xp.where(usable, step, xp.where(gk > 0, floor, xp.zeros_like(gk)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita import devices, validate
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.nmf._common import Target, namespace
+from partita.nmf._common import Target, has_room_for_double, namespace
 from partita.similarity import Similarity
 
 if TYPE_CHECKING:
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 
 def as_target(
-    similarity: Any, *, dense_only: bool, device: Any = None, dtype: Any = None
-) -> Target:
+    similarity: Any, *, dense_only: bool, device: Any = None, dtype: Any = None,
+    exact: bool = False,
+) -> Target:  # fmt: skip
     """Return the similarity as a target; a bare array is a similarity matrix here.
 
-    It is where ``device`` says, and else where the similarity is.
+    It is where ``device`` says, and else where the similarity is. With ``exact`` and no ``dtype``
+    it is in float64 on a device, where there is room, for factors in float32.
     """
     if isinstance(similarity, Target):
         return similarity
     where = devices.resolve(device)
     if isinstance(similarity, Similarity):
-        return _of_similarity(similarity, dense_only, device, dtype)
+        return _of_similarity(similarity, dense_only, device, dtype, exact)
     if isinstance(similarity, np.ndarray) or not _is_array(similarity):
         try:
             similarity = np.asarray(similarity, dtype=np.float64)
@@ -48,15 +50,25 @@ def as_target(
     if where is None:
         return of_array(np.asarray(devices.to_host(similarity), dtype=np.float64))
     checked = validate.factorizable("similarity", devices.to_host(similarity), np)
+    if exact and dtype is None and has_room_for_double(where, checked.shape[0]):
+        target = of_array(where.put(checked, np.float64), symmetric=True)
+        return replace(target, given=target.xp.float32)
     wanted = validate.float_dtype("dtype", np.float32 if dtype is None else dtype)
     return of_array(where.put(checked, wanted), symmetric=True)
 
 
-def _of_similarity(similarity: Similarity, dense_only: bool, device: Any, dtype: Any) -> Target:
+def _of_similarity(
+    similarity: Similarity, dense_only: bool, device: Any, dtype: Any, exact: bool
+) -> Target:
     if device is None:
         device = similarity.device
-    if devices.resolve(device) is not None:
-        return of_array(similarity.to_device(device, dtype=dtype).on_device, symmetric=True)
+    where = devices.resolve(device)
+    if where is not None:
+        if not exact or dtype is not None or not has_room_for_double(where, similarity.n_items):
+            return of_array(similarity.to_device(device, dtype=dtype).on_device, symmetric=True)
+        given = "float32" if similarity.device is None else devices.dtype_name(similarity.on_device)
+        there = similarity.to_device(device, dtype=np.float64).on_device
+        return replace(of_array(there, symmetric=True), given=getattr(where.xp, given))
     check_host_dtype(np.empty(0), dtype)
     if dense_only and not similarity.is_dense and similarity.device is None:
         n = similarity.n_items
@@ -90,7 +102,8 @@ def like(target: Target, x: NDArray[np.float64]) -> Any:
 
 def shared(similarity: Any, *, device: Any = None, dtype: Any = None) -> Target:
     """Return a target for several models in turn: what they have in common is computed once."""
-    return replace(as_target(similarity, dense_only=True, device=device, dtype=dtype), fits={})
+    target = as_target(similarity, dense_only=True, device=device, dtype=dtype, exact=True)
+    return replace(target, fits={})
 
 
 def _is_array(x: Any) -> bool:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from partita.nmf._accelerate import Looks, State
     from partita.nmf._common import Array
 
+FLOOR = 2.0**-52  # R's machine ε, in single precision too: from a higher floor zeros come back
+
 
 def start(W: Array, H: Array, draw: Any) -> Factors:
     """The shared random W and H as they are."""
@@ -34,14 +36,13 @@ def start(W: Array, H: Array, draw: Any) -> Factors:
 
 
 def multiply(V: Array, factors: Factors, iteration: int, width: Width | None = None) -> Factors:
-    """R's ``brunet``: H, then W; both floored at machine ε every ten iterations."""
+    """R's ``brunet``: H, then W; both floored at R's machine ε every ten iterations."""
     xp = namespace(factors.W)
     Wt, H = xp.matrix_transpose(factors.W), factors.H
     H = scaled_by_quotients(xp, V, Wt, H)
     Wt = scaled_by_quotients(xp, V, H, Wt)
     if iteration % 10 == 0:
-        floor = float(xp.finfo(H.dtype).eps)
-        Wt, H = (in_use(positive(xp, x, floor), width) for x in (Wt, H))
+        Wt, H = (in_use(positive(xp, x, FLOOR), width) for x in (Wt, H))
     return Factors(xp.matrix_transpose(Wt), H)
 
 

@@ -14,6 +14,7 @@ from partita import kernels
 from partita.nmf import _hals
 from partita.nmf._accelerate import Looks, State, run_compiled
 from partita.nmf._common import (
+    HOST_SQUARES,
     Blocks,
     Factors,
     Model,
@@ -104,7 +105,7 @@ def _least(xp: Any, quartic: list[Array]) -> Array:
 
 def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
     """The same step, extrapolated and compiled."""
-    if not target.is_numpy or target.array is None or target.n_items >= 2000:
+    if not target.is_numpy or target.array is None or target.n_items >= HOST_SQUARES:
         return None
 
     def call(*rest: Any) -> int:

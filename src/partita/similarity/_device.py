@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
-from partita.devices import Device, to_host
+from partita.devices import Device, dtype_name, to_host
 from partita.distributed import blocks
 
 if TYPE_CHECKING:
@@ -20,19 +20,38 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 28  # numbers in a temporary
 _EXACT_IN_HALF = 2048  # whole numbers up to this are exact in half precision
+_EXACT_IN_SINGLE = 1 << 22  # draws up to which a share in single precision tells the count
 
 
 @dataclass(frozen=True, eq=False)
 class OnDevice:
-    """π̂ held as an (n, n) array of PyTorch or CuPy; sums are taken there, in float64."""
+    """π̂ held as an (n, n) array of PyTorch or CuPy; sums are taken there, in float64.
+
+    ``n_counted`` draws of equal weight make every number a whole number of 1/n_counted.
+    """
 
     array: Any
     device: Device
+    n_counted: int | None = None
 
     @property
     def n_items(self) -> int:
         """The number of items."""
         return int(self.array.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the matrix."""
+        return np.dtype(dtype_name(self.array))
+
+    def astype(self, dtype: np.dtype[Any]) -> OnDevice:
+        """The same in another precision, where it is; from counts, as if counted in it."""
+        xp, wanted = self.device.xp, getattr(self.device.xp, dtype.name)
+        out = xp.astype(self.array, wanted)
+        if self.n_counted is not None and dtype.itemsize > self.dtype.itemsize:
+            out = xp.round(out * self.n_counted)
+            _divide(out, self.n_counted, self.device)
+        return OnDevice(out, self.device, self.n_counted)
 
     def _rows(self) -> list[slice]:
         return blocks(self.n_items, _BLOCK // self.n_items)
@@ -91,10 +110,18 @@ def counted(draws: Draws, device: Device, dtype: Any) -> OnDevice:
     out = xp.zeros((n, n), dtype=getattr(xp, dtype.name), device=device.handle)
     for part in _chunks(draws):
         _add(out, device, draws, part)
-    if draws.weights is None:
-        # by an array: PyTorch multiplies by the reciprocal of a number, which rounds twice
-        out /= xp.full((1, 1), draws.n_draws, dtype=out.dtype, device=device.handle)
-    return OnDevice(out, device)
+    if draws.weights is not None:
+        return OnDevice(out, device)
+    _divide(out, draws.n_draws, device)
+    return OnDevice(out, device, draws.n_draws if draws.n_draws <= _EXACT_IN_SINGLE else None)
+
+
+def _divide(counts: Any, n_draws: int, device: Device) -> None:
+    """Counts to shares, in place.
+
+    By an array: PyTorch multiplies by the reciprocal of a number, which rounds twice.
+    """
+    counts /= device.xp.full((1, 1), n_draws, dtype=counts.dtype, device=device.handle)
 
 
 def _chunks(draws: Draws) -> list[NDArray[np.intp]]:
@@ -125,7 +152,7 @@ def _add(out: Any, device: Device, draws: Draws, part: NDArray[np.intp]) -> None
         left = right = xp.reshape(xp.astype(hits, exact), (-1, n))
     else:
         right = xp.astype(hits, out.dtype)
-        share = device.put(draws.probabilities[part], np.dtype(str(out.dtype).rpartition(".")[2]))
+        share = device.put(draws.probabilities[part], dtype_name(out))
         left = xp.reshape(right * share[:, None, None], (-1, n))
         right = xp.reshape(right, (-1, n))
     for rows in blocks(n, _BLOCK // n):

@@ -185,12 +185,14 @@ class Similarity:
             matrix = self.to_dense(dtype=np.float64 if dtype is None else dtype)
             return Similarity._of_dense(matrix, self.item_names, self._draws)
         if isinstance(self._backing, OnDevice):
-            own = np.dtype(str(self._backing.array.dtype).rpartition(".")[2])
+            own = self._backing.dtype
             wanted = own if dtype is None else validate.float_dtype("dtype", dtype)
             if self.device == where.name and wanted == own:
                 return self
-            array = where.put(self._backing.dense(wanted, 1))
-            return Similarity._of(OnDevice(array, where), self.item_names, self._draws)
+            there = self._backing.astype(wanted)
+            if self.device != where.name:
+                there = OnDevice(where.put(there.dense(wanted, 1)), where, there.n_counted)
+            return Similarity._of(there, self.item_names, self._draws)
         dtype = validate.float_dtype("dtype", np.float32 if dtype is None else dtype)
         if isinstance(self._backing, Implicit):
             backing = _device.counted(self._backing.draws, where, dtype)
