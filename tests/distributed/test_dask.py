@@ -292,6 +292,38 @@ class Disturbed:
         yield from found
 
 
+def test_an_estimate_is_that_of_one_machine_when_a_worker_dies_on_the_way(client, store, here):
+    search = pt.search.NMF("ls", ranks=(3, 5), n_init=1, polish=True)
+    died = []
+
+    def dies():
+        died.append(_kill_a_worker(client))
+
+    there = pt.Draws(OnWorkers(io.open_zarr(store)))
+    found = pt.estimate(there, search=Disturbed(search, dies), rng=0)
+    alone = pt.estimate(here, search=search, rng=0)
+    assert len(died) == 1
+    np.testing.assert_array_equal(found.labels, alone.labels)
+    np.testing.assert_array_equal(found.memberships, alone.memberships)
+    assert found.expected_loss == alone.expected_loss
+    assert [step.objective for step in found.path] == [step.objective for step in alone.path]
+
+
+def test_many_clusters_are_counted_on_the_workers_without_empty_cells(client, monkeypatch):
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 300, N_ITEMS)
+    wrong = random.random((8, N_ITEMS)) < 0.1
+    array = np.where(wrong, random.integers(0, 300, wrong.shape), truth)
+    monkeypatch.setattr("partita.draws._counts._CELLS", 0)
+    monkeypatch.setattr("partita.search._large._WORK", 0)
+    there = pt.Draws(da.from_array(array, chunks=(-1, 1_700)))
+    found, alone = (pt.estimate(one, rng=0) for one in (there, pt.Draws(array)))
+    assert found.info["start"] == "draws"
+    np.testing.assert_array_equal(found.labels, alone.labels)
+    assert found.expected_loss == alone.expected_loss
+    assert pt.adjusted_rand_index(found.labels, truth) > 0.9
+
+
 @pytest.mark.slow
 def test_every_answer_is_that_of_one_machine_when_a_worker_dies_too(client, store):
     search = pt.search.NMF("ls", ranks=(3, 5), n_init=2, polish=True)

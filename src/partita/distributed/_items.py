@@ -194,16 +194,21 @@ def sums_of_runs(parts: Sequence[Any]) -> list[Any]:
 
 
 def added(parts: Iterable[Any]) -> Any:
-    """Add up one after another."""
+    """Add up one after another: arrays in place, other things that know how to be added."""
     total: Any = None
     for part in parts:
-        if total is None:
-            total = tuple(np.array(x) for x in part) if isinstance(part, tuple) else np.array(part)
-        elif isinstance(part, tuple):
-            for a, b in zip(total, part, strict=True):
-                a += b
+        if isinstance(part, tuple):
+            before = (None,) * len(part) if total is None else total
+            total = tuple(_plus(a, b) for a, b in zip(before, part, strict=True))
         else:
-            total += part
+            total = _plus(total, part)
+    return total
+
+
+def _plus(total: Any, part: Any) -> Any:
+    if total is None:
+        return np.array(part) if isinstance(part, np.ndarray | np.generic) else part
+    total += part
     return total
 
 

@@ -12,10 +12,18 @@ from partita.draws._blocks import (
     is_few,
     joint_counts,
     offsets_of,
-    own_sums,
     scattered,
     spread,
     streams,
+)
+from partita.draws._counts import (
+    DenseCounts,
+    SparseCounts,
+    contingency,
+    is_sparse,
+    own_sums,
+    own_values,
+    sparse_counts_in,
 )
 from partita.draws._draws import Draws
 from partita.draws._log_weights import probabilities
@@ -26,22 +34,28 @@ from partita.draws._writer import DrawsWriter
 
 __all__ = [
     "MOST_HELD",
+    "DenseCounts",
     "Draws",
     "DrawsWriter",
+    "SparseCounts",
     "StoredLabels",
     "as_draws",
     "cluster_sums",
+    "contingency",
     "counts_in",
     "gathered",
     "is_few",
+    "is_sparse",
     "joint_counts",
     "offsets_of",
     "own_sums",
+    "own_values",
     "pick_items",
     "probabilities",
     "read_draws",
     "representative",
     "scattered",
+    "sparse_counts_in",
     "spread",
     "streams",
 ]

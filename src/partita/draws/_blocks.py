@@ -57,7 +57,7 @@ def joint_counts(
     list of ndarray of int32, shape (R, K)
     """
     offsets = offsets_of(draws)
-    sizes = [_n_clusters(one) for one in partitions]
+    sizes = [labels_at_most(one) for one in partitions]
     validate.fits_in_memory(
         f"Tables of {offsets[-1]:,} clusters of draws by {sum(sizes):,} clusters",
         4 * int(offsets[-1]) * (sum(sizes) + max(sizes)),
@@ -138,16 +138,6 @@ def scattered(
     return out
 
 
-def own_sums(
-    draws: Draws, labels: IntArray, n_clusters: int, *, n_jobs: int = 1
-) -> NDArray[np.float64]:
-    """Σ_j x_ij π̂_ij for every item i, with x_ij = 1 where ``labels`` agree."""
-    (counts,) = joint_counts(draws, [labels], n_jobs=n_jobs)
-    shared = (offsets_of(draws), draws.probabilities, counts.astype(np.float64))
-    parts = map_items(own_of, draws.labels, along=(labels,), shared=shared, n_jobs=n_jobs)
-    return np.concatenate(list(parts))
-
-
 def own_of(
     block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
     weights: FloatArray, table: FloatArray,
@@ -160,7 +150,8 @@ def own_of(
     return out
 
 
-def _n_clusters(labels: Any) -> int:
+def labels_at_most(labels: Any) -> int:
+    """One more than the largest label."""
     if isinstance(labels, Pieces):
         return max(int(np.max(piece)) for piece in labels) + 1
     return int(np.max(labels)) + 1

@@ -20,7 +20,7 @@ import numpy as np
 
 from partita import kernels, validate
 from partita.distributed import blocks, map_blocks
-from partita.draws import joint_counts, offsets_of, streams
+from partita.draws import contingency, offsets_of, streams
 from partita.partitions import Tree, canonical_rows
 
 if TYPE_CHECKING:
@@ -197,13 +197,11 @@ class RatioLoss:
     def streamed(self, partitions: IntArray, draws: Draws, n_jobs: int = 1) -> NDArray[np.float64]:
         """Return the loss of each partition against each draw, (p, n_draws), in blocks of items."""
         table, offsets = self.table(draws.n_items), offsets_of(draws)
-        counts = joint_counts(draws, list(partitions), n_jobs=n_jobs, label="expected loss")
-        t = cluster_totals(counts[0].sum(axis=1), offsets, table)
-        found = []
-        for one in counts:
-            j = np.empty(draws.n_draws)
-            kernels.streaming.joint(one, offsets, table, j)
-            e = float(table[one[: offsets[1]].sum(axis=0)].sum())
+        found, t = [], None
+        for one in contingency(draws, list(partitions), n_jobs=n_jobs, label="expected loss"):
+            t = cluster_totals(one.row_sizes(), offsets, table) if t is None else t
+            e = float(table[one.column_sizes(offsets)].sum())
+            j = one.joint(offsets, table)
             found.append(self.ratio(Basis(t, e, j, table[-1], draws.n_items)))
         return np.stack(found)
 

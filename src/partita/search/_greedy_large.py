@@ -1,4 +1,7 @@
-"""The greedy search where the draws are too many to hold: on landmarks, then on all in rounds."""
+"""The greedy search where draws or clusters are too many to hold.
+
+On landmarks, or from a draw where clusters are many; then on all items in rounds.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,15 @@ from partita import validate
 from partita.errors import PartitaWarning
 from partita.search._common import Candidate
 from partita.search._greedy_plan import Plan
+from partita.search._greedy_problem import on_draws
 from partita.search._greedy_run import Clock
-from partita.search._large import extend, sample, stand_in
+from partita.search._large import central_draw, extend, has_many_clusters, sample, stand_in
 from partita.search._streamed import StreamedState, settle
 
 if TYPE_CHECKING:
     from partita.evidence import Evidence
     from partita.losses import RatioLoss
+    from partita.search._large import Sample
     from partita.typing import IntArray
 
 R = TypeVar("R")
@@ -41,7 +46,12 @@ def search_large(
         if clock.was_stopped:
             return
     kinds = tuple(s for s in settings.starts if not isinstance(s, np.ndarray | list))
-    if kinds or not given:
+    if not kinds and given:
+        return
+    if has_many_clusters(some.draws, some.landmarks.size):
+        labels = _finished(lambda: _central(some, scored, limit), clock)
+        about: dict[str, Any] = {"start": "draws"}
+    else:
         small = replace(settings, starts=kinds)
         plan = Plan(small, scored, some.evidence, rng, n_jobs, Clock(half))
         found = _least(plan, clock)
@@ -49,7 +59,25 @@ def search_large(
         about = {"start": found.info.get("start")}
         if some.landmarks.size < evidence.n_items:
             about["landmarks"] = some.landmarks.size
-        yield from _moved_on(labels, evidence, loss, limit, clock, about)
+    yield from _moved_on(labels, evidence, loss, limit, clock, about)
+
+
+def goes_in_rounds(loss: RatioLoss, held: Evidence | None) -> bool:
+    """Whether to search in rounds: draws are not held, or have too many clusters for runs."""
+    if held is None:
+        return True
+    return on_draws(loss, held) and has_many_clusters(held.distinct, held.n_items)
+
+
+def _central(some: Sample, loss: RatioLoss, limit: int) -> IntArray:
+    """The draw that is nearest to the others, its smallest clusters joined if they are too many."""
+    labels = np.asarray(some.draws.labels[central_draw(some, loss)], dtype=np.int64)
+    sizes = np.bincount(labels)
+    if np.count_nonzero(sizes) <= limit:
+        return labels
+    column = np.full(sizes.size, limit - 1)
+    column[np.argsort(-sizes, kind="stable")[:limit]] = np.arange(limit)
+    return column[labels]
 
 
 def polish_both_ways(
@@ -67,12 +95,15 @@ def polish_both_ways(
         state = StreamedState(labels, evidence.distinct, scored, evidence.n_jobs)
         if patience:
             some = sample(evidence, validate.seed(rng))
-            half = None if time_limit is None else time_limit / 2
-            found = polish(
-                labels[some.landmarks.items], some.evidence, scored, rng=rng,
-                max_clusters=max_clusters, patience=patience, time_limit=half,
-            )  # fmt: skip
-            state.offer(extend(found, some, scored, n_jobs=evidence.n_jobs))
+            if has_many_clusters(some.draws, some.landmarks.size):
+                state.offer(_central(some, scored, limit))
+            else:
+                half = None if time_limit is None else time_limit / 2
+                found = polish(
+                    labels[some.landmarks.items], some.evidence, scored, rng=rng,
+                    max_clusters=max_clusters, patience=patience, time_limit=half,
+                )  # fmt: skip
+                state.offer(extend(found, some, scored, n_jobs=evidence.n_jobs))
         settle(state, limit, clock)
     except KeyboardInterrupt:
         _warn()

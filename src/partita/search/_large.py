@@ -7,17 +7,27 @@ every item is moved on, in rounds (`_streamed`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.distributed import map_items
-from partita.draws import counts_in, offsets_of, scattered
+from partita import kernels, losses, validate
+from partita.distributed import blocks, map_items
+from partita.draws import (
+    DenseCounts,
+    SparseCounts,
+    counts_in,
+    is_sparse,
+    offsets_of,
+    scattered,
+    sparse_counts_in,
+)
 from partita.evidence import Evidence
 from partita.losses import PEAR, VI, Binder, RatioLoss, VILowerBound
 from partita.partitions import canonical
-from partita.search._streamed import Rows, moves
+from partita.search._scoring import Rows
 from partita.similarity import Landmarks, landmarks
 
 if TYPE_CHECKING:
@@ -27,6 +37,13 @@ if TYPE_CHECKING:
     from partita.typing import IntArray
 
 N_LANDMARKS = 3_000
+MOST_LANDMARKS = 6_000  # where their matrix is needed
+EACH = 20  # landmarks for each cluster of a usual draw, where that is more
+_LOOKUPS = 1_000_000
+_SCORED = 32  # draws scored against each other to find the one to start from
+_CELLS = 300_000_000  # of the tables that a run of the greedy search keeps, six bytes each
+_DRAWS = 800  # that it goes over again and again, at most
+_WORK = 1_000_000_000  # items times draws times clusters that it visits in a sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +55,51 @@ class Sample:
     evidence: Evidence
 
 
-def sample(evidence: Evidence, seed: int) -> Sample:
-    """Take a sample of the items of large evidence; all, where draws are many but items few."""
+def usual_clusters(draws: Draws) -> float:
+    """The mean number of clusters of a draw."""
+    return float(draws.probabilities @ draws.n_clusters)
+
+
+def sample(evidence: Evidence, seed: int, most: int | None = None) -> Sample:
+    """Take a sample of the items of large evidence; all, where draws are many but items few.
+
+    The sample grows with the number of clusters, to ``most`` items.
+    """
     draws = evidence.distinct
-    every = evidence.has_few_items and evidence.can_be_held
-    size = max(N_LANDMARKS, evidence.n_items) if every else N_LANDMARKS
+    size = max(N_LANDMARKS, int(EACH * usual_clusters(draws)))
+    if evidence.has_few_items and evidence.can_be_held:
+        size = max(size, evidence.n_items)
+    elif most is not None:
+        size = min(size, max(most, N_LANDMARKS))
+    if size < evidence.n_items:
+        validate.fits_in_memory(
+            f"A sample of {size:,} items of {draws.n_draws:,} draws",
+            2 * size * draws.n_draws * np.dtype(draws.labels.dtype).itemsize,
+            "thin the draws.",
+        )
     some = landmarks(draws, size, seed, n_jobs=evidence.n_jobs)
     return Sample(draws, some, Evidence(draws=some.draws, n_jobs=evidence.n_jobs, held=True))
+
+
+def has_many_clusters(draws: Draws, n_items: int) -> bool:
+    """Whether clusters are so many that greedy runs would keep or visit too much.
+
+    Their tables have a cell for each cluster of each draw and each cluster of the estimate.
+    """
+    k = usual_clusters(draws)
+    n_cells = 1.25 * k * float(draws.n_clusters.sum())
+    return n_cells > _CELLS or n_items * min(draws.n_draws, _DRAWS) * k > _WORK
+
+
+def central_draw(some: Sample, loss: RatioLoss) -> int:
+    """The number of the draw, of some, that is nearest to the others on the landmarks."""
+    draws = some.landmarks.draws
+    edges = np.cumsum(draws.probabilities)
+    at = np.searchsorted(edges, (np.arange(_SCORED) + 0.5) / _SCORED * edges[-1])
+    at = np.unique(np.minimum(at, draws.n_draws - 1))
+    few = draws.take(at)
+    far = losses.distances(loss, few.labels, few)
+    return int(at[np.argmin(far @ few.probabilities)])
 
 
 def stand_in(loss: RatioLoss) -> RatioLoss:
@@ -62,29 +117,41 @@ def extend(found: IntArray, some: Sample, loss: RatioLoss, *, n_jobs: int = 1) -
     """Put every item where the loss of the sample and it is least; the sample stays put."""
     draws, items = some.draws, some.landmarks.items
     labels = canonical(found)
-    k = int(labels.max()) + 1
-    offsets = offsets_of(draws)
-    counts = counts_in(np.ascontiguousarray(some.landmarks.labels), offsets, labels, k)
-    rows = Rows(draws, loss, counts.sum(axis=1))
-    shared = rows.scoring(counts, k, allocate=True)
-    nowhere = np.full(draws.n_items, shared[2].shape[1] - 1, dtype=np.int32)
+    counts = _counted(labels, some)
+    rows = Rows(draws, loss, counts.row_sizes())
+    scoring = rows.scoring(counts, counts.shape[1], allocate=True)
+    nowhere = np.full(draws.n_items, counts.shape[1], dtype=np.int32)
     parts = map_items(
-        moves, draws.labels, along=(nowhere,), shared=shared, n_jobs=n_jobs, label="extending"
-    )
+        scoring.work, draws.labels, along=(nowhere,), shared=scoring.shared, n_jobs=n_jobs,
+        label="extending",
+    )  # fmt: skip
     out = np.concatenate([best for best, _ in parts])
     out[items] = labels
     return out
 
 
+def _counted(labels: IntArray, some: Sample) -> DenseCounts | SparseCounts:
+    """A partition of the landmarks against every draw."""
+    k, offsets = int(labels.max()) + 1, offsets_of(some.draws)
+    block = np.ascontiguousarray(some.landmarks.labels)
+    if is_sparse(int(offsets[-1]), k):
+        return sparse_counts_in(block, some.draws.n_clusters, labels, k)
+    return DenseCounts(counts_in(block, offsets, labels, k))
+
+
 def extend_by_similarity(found: IntArray, some: Sample, *, n_jobs: int = 1) -> NDArray[np.int64]:
     """Put every item into the cluster of the sample that it is most similar to on average."""
     labels = canonical(found)
-    k = int(labels.max()) + 1
-    offsets = offsets_of(some.draws)
-    counts = counts_in(np.ascontiguousarray(some.landmarks.labels), offsets, labels, k)
-    means = counts / np.bincount(labels, minlength=k)
-    shared = (offsets, some.draws.probabilities, means)
-    parts = map_items(nearest, some.draws.labels, shared=shared, n_jobs=n_jobs, label="extending")
+    offsets, sizes = offsets_of(some.draws), np.bincount(labels)
+    counts = _counted(labels, some)
+    work: Callable[..., NDArray[np.int64]] = sparsely_nearest
+    by: tuple[Any, ...] = (counts, sizes.astype(np.float64))
+    if isinstance(counts, DenseCounts):
+        work, by = nearest, (counts.table / sizes,)
+    parts = map_items(
+        work, some.draws.labels, shared=(offsets, some.draws.probabilities, *by), n_jobs=n_jobs,
+        label="extending",
+    )  # fmt: skip
     out = np.concatenate(list(parts))
     out[some.landmarks.items] = labels
     return out
@@ -95,3 +162,16 @@ def nearest(
 ) -> NDArray[np.int64]:
     """The cluster of the sample that each item of a block is most similar to."""
     return np.asarray(scattered(block, items, offsets, weights, means).argmax(axis=1))
+
+
+def sparsely_nearest(
+    block: IntArray, items: slice, offsets: Any, weights: Any, counts: SparseCounts, sizes: Any
+) -> NDArray[np.int64]:
+    """The same from a table without its empty cells."""
+    out = np.empty(block.shape[1], dtype=np.int64)
+    for part in blocks(out.size, max(1, _LOOKUPS // block.shape[0])):
+        few = np.ascontiguousarray(block[:, part].T)
+        kernels.sparse.nearest(
+            few, offsets, weights, counts.starts, counts.columns, counts.counts, sizes, out[part]
+        )
+    return out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partita.partitions import canonical
-from partita.search._greedy_large import polish_both_ways
+from partita.search._greedy_large import goes_in_rounds, polish_both_ways
 from partita.search._greedy_problem import check, problem
 from partita.search._greedy_run import Clock, Run
 
@@ -51,7 +51,7 @@ def polish(
     ndarray of int64, shape (n,)
     """
     held = evidence.searched(check(loss).needs)
-    if held is None:
+    if held is None or goes_in_rounds(check(loss), held):
         return canonical(
             polish_both_ways(
                 labels, evidence, check(loss), rng=rng, max_clusters=max_clusters,

@@ -13,7 +13,7 @@ from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.partitions import canonical
 from partita.search._common import Candidate
-from partita.search._greedy_large import search_large
+from partita.search._greedy_large import goes_in_rounds, search_large
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import check
 from partita.search._greedy_run import MOVES, Clock
@@ -38,6 +38,9 @@ class Greedy:
     (K_draw clusters in a draw, K in the estimate); for losses on the similarity 8·n² and 8·n·K.
     More than 5e7 labels are searched on landmarks, beyond 5,000 items: what is found there is
     extended to all items, which are then moved on together, in rounds that never raise the loss.
+    Where clusters are so many that counts would be more than 3e8, or a sweep more than 1e9 steps,
+    the rounds begin at the draw nearest to the others, whatever ``starts``, with 8 bytes for each
+    cell of the tables that is not empty, at most 8·M·n.
 
     Parameters
     ----------
@@ -113,7 +116,7 @@ class Greedy:
     ) -> Iterator[Candidate]:
         """Yield the partition that each run ended with, or the best of them."""
         held = evidence.searched(check(loss).needs)
-        if held is None:
+        if held is None or goes_in_rounds(check(loss), held):
             yield from search_large(self, check(loss), evidence, rng, n_jobs)
             return
         plan = Plan(self, check(loss), held, rng, n_jobs, Clock(self.time_limit))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from partita import validate
 from partita.search._common import Candidate
 from partita.search._hierarchy import METHODS, dendrogram, on_landmarks
-from partita.search._large import extend_by_similarity, sample
+from partita.search._large import MOST_LANDMARKS, extend_by_similarity, sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +69,7 @@ class Linkage:
     def _on_landmarks(
         self, evidence: Evidence, loss: Loss, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
-        some = sample(evidence, validate.seed(rng))
+        some = sample(evidence, validate.seed(rng), MOST_LANDMARKS)
         found = Linkage(self.method, self.max_clusters).candidates(
             some.evidence, loss, rng=rng, n_jobs=n_jobs
         )

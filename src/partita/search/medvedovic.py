@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from partita import validate
 from partita.search._common import Candidate
 from partita.search._hierarchy import dendrogram, on_landmarks
-from partita.search._large import extend_by_similarity, sample
+from partita.search._large import MOST_LANDMARKS, extend_by_similarity, sample
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ class Medvedovic:
     ) -> Iterator[Candidate]:
         """Yield the one cut."""
         if on_landmarks(evidence):
-            some = sample(evidence, validate.seed(rng))
+            some = sample(evidence, validate.seed(rng), MOST_LANDMARKS)
             cut = dendrogram(some.evidence, "complete").cut_at(self.height)
             labels = extend_by_similarity(cut, some, n_jobs=n_jobs)
             yield Candidate(labels, info={"landmarks": some.landmarks.size})

@@ -9,8 +9,7 @@ import numpy as np
 
 from partita import kernels
 from partita.distributed import blocks, map_items
-from partita.draws import Draws, joint_counts, offsets_of
-from partita.draws._blocks import own_of
+from partita.draws import Draws, SparseCounts, contingency, offsets_of, own_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,15 +24,16 @@ def streamed_vi_shares(
 ) -> NDArray[np.float64]:
     """Each item's share of the expected variation of information, shape (n,)."""
     offsets = offsets_of(draws)
-    (counts,) = joint_counts(draws, [labels], n_jobs=n_jobs, label="items")
-    logs = np.log2(np.maximum(counts, 1))
-    rows, columns = counts.sum(axis=1), np.bincount(labels)
-    table = np.log2(np.maximum(rows, 1))[:, None] + np.log2(columns) - 2.0 * logs
-    shared = (offsets, draws.probabilities, table)
-    parts = map_items(
-        own_of, draws.labels, along=(labels,), shared=shared, n_jobs=n_jobs, label="items"
-    )
-    return np.asarray(np.maximum(np.concatenate(list(parts)), 0.0) / draws.n_items)
+    (counts,) = contingency(draws, [labels], n_jobs=n_jobs, label="items")
+    rows = np.log2(np.maximum(counts.row_sizes(), 1))
+    columns = np.log2(counts.column_sizes(offsets))
+    if isinstance(counts, SparseCounts):
+        values = np.repeat(rows, np.diff(counts.starts)) + columns[counts.columns]
+        values -= 2.0 * np.log2(counts.counts)
+    else:
+        values = rows[:, None] + columns - 2.0 * np.log2(np.maximum(counts.table, 1))
+    found = own_values(draws, labels, counts, values, n_jobs=n_jobs)
+    return np.asarray(np.maximum(found, 0.0) / draws.n_items)
 
 
 def overlap_tables(
@@ -41,13 +41,13 @@ def overlap_tables(
 ) -> Callable[[slice], NDArray[Any]]:
     """A function from a run of draws to their tables of counts, (draws, most clusters, K)."""
     offsets = offsets_of(draws)
-    (counts,) = joint_counts(draws, [labels], n_jobs=n_jobs, label="aligning")
+    (counts,) = contingency(draws, [labels], n_jobs=n_jobs, label="aligning")
     most = int(draws.n_clusters.max())
 
     def table(part: slice) -> NDArray[np.int32]:
         out = np.zeros((part.stop - part.start, most, counts.shape[1]), dtype=np.int32)
         for one, m in zip(out, range(part.start, part.stop), strict=True):
-            one[: draws.n_clusters[m]] = counts[offsets[m] : offsets[m + 1]]
+            one[: draws.n_clusters[m]] = counts.rows(int(offsets[m]), int(offsets[m + 1]))
         return out
 
     return table
