@@ -2,15 +2,17 @@
 
     python benchmarks/search.py [--losses vi nid ...] [--simulators gaussian ...] [--quick]
         [--items 100 400] [--draws 500] [--galaxy draws.npz] [--results rows.jsonl]
-        [--rival PROGRAM] [--base 7000] [--certify]
+        [--rival PROGRAM] [--peers answers.jsonl [--peers-only]] [--base 7000] [--certify]
 
 Rivals, each on one core and on the same draws: salso (16 runs; default cap on K and none),
 GreedyEPL and mcclust.ext's greedy where R has them; Leiden on Binder's loss where leidenalg is
 installed; and any PROGRAM that, given a CSV of draws and salso's name of a loss, prints a line
 "name seconds labels..." for each of its answers. A cell is won when our loss is no higher than the
 least of theirs. Where ours is lower, the share of our time is given at which we had come below it.
-With --results every row is kept in a file, and a later run goes on where that one ended.
-Seconds are of the processor.
+With --results every row is kept in a file, and a later run goes on where that one ended; with
+--peers the peers' answers and seconds are, so that they need not run again beside another of ours
+on the same machine. Seconds are of the processor; what a peer has not answered in --patience
+seconds is left out.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ if (have("GreedyEPL") && loss %in% names(epl))
   run("GreedyEPL", function()
     GreedyEPL::MinimiseEPL(D, list(loss_type=epl[[loss]]))$decision)
 if (have("mcclust.ext") && loss == "VI.lb")
-  run("mcclust.ext", function() mcclust.ext::minVI(mcclust::comp.psm(D), D, method="greedy")$cl[1,])
+  run("mcclust.ext", function() mcclust.ext::minVI(mcclust::comp.psm(D), D, method="greedy")$cl)
 """
 
 
@@ -74,8 +76,35 @@ def cases(options):
                         yield f"{name} n={n} M={m} K={k} {strength}", make
 
 
-def rivals(labels, loss, program):
-    """Name to (labels, seconds) of every peer that is installed."""
+def lines(call, patience):
+    """What a program prints, as far as it comes in so many seconds."""
+    try:
+        return subprocess.run(
+            call, capture_output=True, text=True, check=False, timeout=patience
+        ).stdout.splitlines()
+    except subprocess.TimeoutExpired as late:
+        whole = (late.stdout or b"").decode().rpartition("\n")[0]
+        return whole.splitlines()
+
+
+def kept_rivals(name, labels, loss, options):
+    """What :func:`rivals` gives, read from the file of answers if it has them."""
+    file = options.peers
+    if file and file.exists():
+        for line in file.open():
+            one = json.loads(line)
+            if (one["case"], one["loss"]) == (name, loss):
+                return {peer: (np.array(z), taken) for peer, (z, taken) in one["peers"].items()}
+    found = rivals(labels, loss, options.rival, options.patience)
+    if file:
+        peers = {peer: (z.tolist(), taken) for peer, (z, taken) in found.items()}
+        with file.open("a") as out:
+            out.write(json.dumps({"case": name, "loss": loss, "peers": peers}) + "\n")
+    return found
+
+
+def rivals(labels, loss, program, patience):
+    """Name to (labels, seconds) of every peer that is installed and has an answer in time."""
     found, calls = {}, [[program]] if program else []
     with tempfile.TemporaryDirectory() as folder:
         path, script = Path(folder, "draws.csv"), Path(folder, "run.R")
@@ -84,10 +113,7 @@ def rivals(labels, loss, program):
         if shutil.which("Rscript") is not None:
             calls.append(["Rscript", str(script)])
         for call in calls:
-            done = subprocess.run(
-                [*call, str(path), SALSO[loss]], capture_output=True, text=True, check=False
-            )
-            for line in done.stdout.splitlines():
+            for line in lines([*call, str(path), SALSO[loss]], patience):
                 name, seconds, *values = line.split()
                 found[name] = (np.array(values, dtype=int), float(seconds))
     if loss == "binder" and importlib.util.find_spec("leidenalg"):
@@ -112,7 +138,7 @@ def row(loss, name, labels, options):
         ours.append(pt.estimate(labels, loss=loss, rng=seed))
         seconds.append(time.process_time() - start)
     theirs = {}
-    for rival, (found, taken) in rivals(labels, loss, options.rival).items():
+    for rival, (found, taken) in kept_rivals(name, labels, loss, options).items():
         value = float(pt.expected_loss(found, labels, loss=loss))
         theirs[rival] = [value, taken, reached(ours[0], value)]
     values = [best.expected_loss for best in ours]
@@ -154,6 +180,9 @@ def main():
     parser.add_argument("--draws", nargs="+", type=int, default=[500, 1000, 10_000])
     parser.add_argument("--quick", action="store_true", help="100 and 400 items, 500 draws")
     parser.add_argument("--rival", help="a program to run beside, see above")
+    parser.add_argument("--peers", type=Path, help="keep the peers' answers in this file")
+    parser.add_argument("--patience", type=float, default=600, help="seconds that a peer has")
+    parser.add_argument("--peers-only", action="store_true", help="run the peers, not ours")
     parser.add_argument("--certify", action="store_true", help="prove Binder's, as far as it goes")
     parser.add_argument("--galaxy", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
@@ -172,6 +201,9 @@ def main():
         wanted = [loss for loss in options.losses if (name, loss) not in done]
         labels = make() if wanted else None
         for loss in wanted:
+            if options.peers_only:
+                kept_rivals(name, labels, loss, options)
+                continue
             rows.append(row(loss, name, labels, options))
             show(rows[-1])
             if kept:
