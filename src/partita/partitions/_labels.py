@@ -45,10 +45,13 @@ def canonical(labels: Any) -> NDArray[np.int64]:
     array([0, 1, 0])
     """
     array = validate.labels("labels", labels)
-    _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, dtype=np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(first.size)
-    return rank[inverse]
+    low, high = int(array.min()), int(array.max())
+    if high - low >= _DENSE_RANGE:
+        _, array = np.unique(array, return_inverse=True)
+        low, high = 0, int(array.max())
+    out = np.empty((1, array.size), dtype=np.int64)
+    kernels.labels.renumber(_codes(array[None, :], low), high - low + 1, out)
+    return out.ravel()
 
 
 def canonical_rows(labels: IntArray) -> IntArray:
