@@ -146,6 +146,58 @@ def test_two_items_change_places_where_neither_would_go_alone(name):
     assert np.array_equal(state.labels, truth)
 
 
+@pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])
+@given(draws=weighted_draws(30), seed=st.integers(0, 99), share=st.floats(-0.2, 0.2))
+def test_an_attempt_is_below_its_bar_or_leaves_all_as_it_was(name, draws, seed, share):
+    evidence, loss = Evidence(draws=draws), NAMED[name]
+    state, rng = DrawsProblem(evidence.distinct, loss).state(), np.random.default_rng(seed)
+    state.load(canonical(rng.integers(0, 4, state.labels.size)))
+    order = rng.permutation(np.flatnonzero(state.labels <= rng.integers(0, 2)))
+    targets = rng.choice([-1, 0, int(np.flatnonzero(state.sizes == 0)[0])], order.size)
+    before, bar = state.value, state.value + share
+    kept = [x.copy() for x in (state.labels, state.sizes, state.counts, state.table, state.j)]
+    is_below = state.attempt(order, targets, order, draws.n_items, bar)
+    assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
+    if is_below:
+        assert state.value < bar
+    elif np.array_equal(state.labels, kept[0]):
+        for now, then in zip(
+            (state.sizes, state.counts, state.table, state.j), kept[1:], strict=True
+        ):
+            assert_allclose(now[..., : then.shape[-1]], then, atol=1e-9)
+    else:  # the same clusters in other columns
+        assert_allclose(state.value, before, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])
+def test_splitting_a_block_off_gains_what_was_foretold(name):
+    draws = pt.datasets.simulate_draws(20, 15, n_clusters=3, noise=0.4, rng=4)
+    state = DrawsProblem(draws, NAMED[name], merge=False).state()
+    state.load(np.repeat([0, 1], [12, 8]))
+    blocks = [np.arange(5), np.array([13, 17, 19])]
+    gains, rises = state.split_scores(blocks)
+    alpha, slope, saved, e = state.alpha.copy(), state.slope, state.save(), float(state.totals[0])
+    for block, gain, rise in zip(blocks, gains, rises, strict=True):
+        state.move(block, np.full(block.size, 2))
+        assert_allclose(rise, state.totals[0] - e, atol=1e-9)
+        assert_allclose(gain, alpha @ (state.j - saved[1]) - slope * rise, atol=1e-9)
+        state.restore(saved)
+
+
+@pytest.mark.parametrize("name", ["vi", "nid"])
+def test_narrower_tables_hold_the_same_partition(name):
+    draws = pt.datasets.simulate_draws(40, 15, n_clusters=3, noise=0.4, rng=4)
+    evidence = Evidence(draws=draws)
+    state = DrawsProblem(draws, NAMED[name], merge=False).state()
+    state.load(np.arange(40))
+    state.move(np.arange(40), np.arange(40) % 3 + 30)
+    before, width = state.value, state.sizes.size
+    state.fit()
+    assert state.sizes.size < width / 2
+    assert np.array_equal(canonical(state.labels), np.arange(40) % 3)
+    assert_allclose([state.value, value_of(state, NAMED[name], evidence)], before, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["id", "nid"])
 def test_two_clusters_are_merged_and_a_third_split_at_once(name):
     truth = np.repeat([0, 1], [12, 12])

@@ -50,6 +50,8 @@ __all__ = [
     "cliques",
     "contingency",
     "exact",
+    "greedy_attempt",
+    "greedy_blocks",
     "greedy_draws",
     "greedy_pairs",
     "greedy_similarity",

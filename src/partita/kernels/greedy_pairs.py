@@ -13,7 +13,7 @@ import numpy as np
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_draws import _free, _gains, _own, _shift, expected, slopes
 
-POINTS = 32  # of the grid for what e costs, on either side
+POINTS = 12  # of the grid for what e costs, on either side
 _FIRSTS = 64  # single moves that gain on the linearised loss, at most
 
 
@@ -82,48 +82,53 @@ def _partners(firsts, seconds, scores, weight, cell, labels, sizes, cost, reach,
 
 @jit
 def exchange(
-    tries, rows, weight, cell, step, counts, table, labels, sizes, j, totals, alpha32, alpha,
-    limit, block, gains, own, t, p, num, den, w_total, n_total, value, scores, cost,
+    tries, n_rounds, rows, weight, cell, step, counts, table, labels, sizes, j, totals, alpha32,
+    alpha, limit, block, gains, own, t, p, num, den, w_total, n_total, value, scores, cost,
 ):  # fmt: skip
-    """Move pairs of items that together gain, as far as ``tries`` of the most promising do.
+    """Move pairs of items that together gain, again and again, ``tries`` of them at a time.
 
     Returns the loss afterwards; each pair is kept only if it is lower, exactly.
     """
     width = scores.shape[1]
-    fresh = _free(sizes, limit)
-    slope = slopes(t, p, j, totals[0], 0.0, num, den, w_total, n_total, alpha32, alpha)[0]
-    most, widest = _score(
-        rows, weight, cell, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block,
-        gains, own, scores,
-    )  # fmt: skip
-    least = 1e-12 * max(1.0, value)
-    if most <= least:
-        return value
     flat = scores.ravel()
-    seconds = np.flatnonzero(flat > -most)
-    seconds = seconds[np.argsort(-flat[seconds], kind="mergesort")]
-    n_firsts = 0
-    while n_firsts < min(_FIRSTS, seconds.size) and flat[seconds[n_firsts]] > least:
-        n_firsts += 1
-    firsts = seconds[:n_firsts]
-    reach = 2 * widest
-    _cost(reach, slope, t, p, j, totals[0], num, den, w_total, n_total, cost)
-    pairs, values = np.zeros(n_firsts, dtype=np.int64), np.empty(n_firsts)
-    _partners(firsts, seconds, scores, weight, cell, labels, sizes, cost, reach, pairs, values)
-    best = np.argsort(-values, kind="mergesort")
-    for a in best[:tries]:
-        if values[a] <= least:
-            break
-        i, k, i2, k2 = firsts[a] // width, firsts[a] % width, pairs[a] // width, pairs[a] % width
-        old, old2 = labels[i], labels[i2]
-        if old == k or old2 == k2:
-            continue
-        _shift(rows[i], old, k, weight[i], cell, step, counts, table, sizes, j, totals)
-        _shift(rows[i2], old2, k2, weight[i2], cell, step, counts, table, sizes, j, totals)
-        found = expected(t, p, j, totals[0], num, den, w_total, n_total)
-        if found < value - least:
-            value, labels[i], labels[i2] = found, k, k2
-            continue
-        _shift(rows[i2], k2, old2, weight[i2], cell, step, counts, table, sizes, j, totals)
-        _shift(rows[i], k, old, weight[i], cell, step, counts, table, sizes, j, totals)
+    for _ in range(n_rounds):
+        before = value
+        fresh = _free(sizes, limit)
+        slope = slopes(t, p, j, totals[0], 0.0, num, den, w_total, n_total, alpha32, alpha)[0]
+        most, widest = _score(
+            rows, weight, cell, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block,
+            gains, own, scores,
+        )  # fmt: skip
+        least = 1e-12 * max(1.0, value)
+        if most <= least:
+            return value
+        seconds = np.flatnonzero(flat > -most)
+        seconds = seconds[np.argsort(-flat[seconds], kind="mergesort")]
+        n_firsts = 0
+        while n_firsts < min(_FIRSTS, seconds.size) and flat[seconds[n_firsts]] > least:
+            n_firsts += 1
+        firsts = seconds[:n_firsts]
+        reach = 2 * widest
+        _cost(reach, slope, t, p, j, totals[0], num, den, w_total, n_total, cost)
+        pairs, values = np.zeros(n_firsts, dtype=np.int64), np.empty(n_firsts)
+        _partners(firsts, seconds, scores, weight, cell, labels, sizes, cost, reach, pairs, values)
+        best = np.argsort(-values, kind="mergesort")
+        for a in best[:tries]:
+            if values[a] <= least:
+                break
+            i, k = firsts[a] // width, firsts[a] % width
+            i2, k2 = pairs[a] // width, pairs[a] % width
+            old, old2 = labels[i], labels[i2]
+            if old == k or old2 == k2:
+                continue
+            _shift(rows[i], old, k, weight[i], cell, step, counts, table, sizes, j, totals)
+            _shift(rows[i2], old2, k2, weight[i2], cell, step, counts, table, sizes, j, totals)
+            found = expected(t, p, j, totals[0], num, den, w_total, n_total)
+            if found < value - least:
+                value, labels[i], labels[i2] = found, k, k2
+                continue
+            _shift(rows[i2], k2, old2, weight[i2], cell, step, counts, table, sizes, j, totals)
+            _shift(rows[i], k, old, weight[i], cell, step, counts, table, sizes, j, totals)
+        if value == before or _free(sizes, sizes.shape[0] + 1) == -2:
+            return value
     return value

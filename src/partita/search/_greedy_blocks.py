@@ -56,43 +56,38 @@ def recombine(run: Run) -> bool:
 
 def _blocks(run: Run) -> Iterator[NDArray[np.int64]]:
     """Two or more items of a cluster that are together in another partition, each set once."""
-    labels, sizes, seen = run.state.labels, run.state.sizes, set()
+    labels, seen = run.state.labels, set()
+    wholes = np.bincount(labels)
     for other in run.others:
-        code = other * sizes.size + labels
-        for block in np.unique(code):
-            inside = code == block
-            key = inside.tobytes()
-            items = np.flatnonzero(inside)
-            whole = np.count_nonzero(labels == labels[items[0]])
-            if key not in seen and 1 < items.size < whole:
-                seen.add(key)
-                yield items
+        code = other * run.state.sizes.size + labels
+        order = np.argsort(code, kind="stable")
+        for items in np.split(order, 1 + np.flatnonzero(np.diff(code[order]))):
+            if 1 < items.size < wholes[labels[items[0]]]:
+                key = items.tobytes()
+                if key not in seen:
+                    seen.add(key)
+                    yield items
 
 
 def _splits(run: Run) -> list[Block]:
     """Every block that could be split off, with what it gains on the loss linearised here."""
     state: Any = run.state
-    free = np.flatnonzero(state.sizes == 0)
-    if free.size == 0 or state.n_clusters >= run.limit:
+    if state.n_clusters >= run.limit:
         return []
-    saved, e = state.save(), float(state.totals[0])
-    alpha, slope, found = state.alpha.copy(), state.slope, []
-    for items in islice(_blocks(run), _BLOCKS):
-        state.move(items, np.full(items.size, free[0]))
-        rise = float(state.totals[0]) - e
-        found.append(Block(items, float(alpha @ (state.j - saved[1])) - slope * rise, rise))
-        state.restore(saved)
-    return found
+    blocks = list(islice(_blocks(run), _BLOCKS))
+    if not blocks:
+        return []
+    gains, rises = state.split_scores(blocks)
+    return [Block(*one) for one in zip(blocks, gains.tolist(), rises.tolist(), strict=True)]
 
 
 def _pays(run: Run, items: NDArray[np.int64], pair: NDArray[np.int64]) -> bool:
     """Carry a split and a merge out and settle; go back if that is no better."""
     state: Any = run.state
     before, saved = state.value, state.save()
-    free = int(np.flatnonzero(state.sizes == 0)[0])
     joined = np.flatnonzero(state.labels == pair[0])
     state.move(joined, np.full(joined.size, pair[1]))
-    state.move(items, np.full(items.size, free))
+    state.move(items, np.full(items.size, pair[0]))
     run.settle()
     run.exchange()
     if state.value < before - 1e-11 * max(1.0, abs(before)):

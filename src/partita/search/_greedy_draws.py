@@ -63,6 +63,7 @@ class DrawsProblem:
         self.w, self.total = float(self.cell[-1]), float(self.n_items)
         self.is_linear = not self.den[[1, 2, 4, 5]].any()
         self.alpha, self.slope = self._at_draws()
+        self.guide = self.alpha.astype(np.float32), self.slope
         self.curve, self.bends = self._curve()
 
     def _at_draws(self) -> tuple[NDArray[np.float64], float]:

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
-_FEW_DRAWS = 250  # that the first runs see
+_FEW_DRAWS = 150  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
+_NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
+_LEADERS = 3  # of these that are carried on to more draws
 _POOL = 12  # ends of first runs from which others take clusters over
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
@@ -106,8 +108,8 @@ class Plan:
         moves = self.settings.moves
         light = tuple(m for m in moves if m in ("sweep", "merge")) or moves
         self._begin(shared, light)
-        leaders = self._leaders(1 if self.is_agreed else self._many(6, 6, 3))
-        pool = [] if self.is_agreed else self._leaders(_POOL)
+        pool = self._leaders(1 if self.is_agreed else _POOL)
+        leaders = self._ranked(pool)[:_LEADERS]
         if self._few != self.max_draws and not self.clock.is_up():
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
             self.found = []
@@ -117,10 +119,10 @@ class Plan:
         n_starts = len(self.found)
         leaders = leaders if self.is_agreed else self._leaders(2 if self.on_draws else 3)
         tasks = [(f.start, f.labels, moves) for f in leaders]
-        others = [shared.compress(f.labels) for f in pool]
+        others = [shared.compress(f.labels) for f in pool if not self.is_agreed]
         is_thorough = self._is_bent and self._work <= _SMALL
-        is_hard = is_thorough or (not self.is_agreed and bool(self.loss.denominator.product))
-        patience = (2 if is_hard else 1) * self.settings.patience
+        hardness = 4 if self.loss.denominator.product else 2 if is_thorough else 1
+        patience = self.settings.patience * (1 if self.is_agreed else hardness)
         self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
         ends = self.found[n_starts:]
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
@@ -162,21 +164,16 @@ class Plan:
         level = _LEVEL if self._few is not None else 1e-9
         bar = best.value + level * abs(best.value)
         same = {f.start for f in self.found if f.value <= bar}
-        others = [f.start for f in self.found if f.value > bar]
+        others = [f for f in self.found if f.value > bar]
         if len(same) < 2:
             return False
         if self._is_bent:
             return not others
         if int(best.labels.max()) < _FEW_CLUSTERS:
-            return len(others) <= 1
+            noise = best.value + _NOISE * abs(best.value)
+            return len(others) <= 1 and (self._few is None or all(f.value > noise for f in others))
         is_many = self.on_draws and self.evidence.distinct.n_draws > _MANY_DRAWS
         return not others and not is_many
-
-    def _many(self, smooth: int, bent: int, bent_large: int) -> int:
-        """A number for losses that do not bend, and for those that do, if small or large."""
-        if not self._is_bent:
-            return smooth
-        return bent if self._work <= _SMALL else bent_large
 
     @property
     def _few(self) -> int | None:
@@ -196,14 +193,13 @@ class Plan:
                 break
         return kept
 
-    def _leaders_on_all(self, n: int) -> list[Found]:
-        """The best ``n`` of some ends so far, scored on all the draws if there are many more."""
-        some = self._leaders(n if self.is_agreed else 8)
+    def _ranked(self, some: list[Found]) -> list[Found]:
+        """Ends of runs on some of the draws, the best on all of them first."""
         if len(some) > 1 and self.clock.share < 1 and not self.clock.is_up():
             labels = np.stack([one.labels for one in some])
             values = losses.expected(self.loss, labels, self.evidence)
             some = [some[i] for i in np.argsort(values, kind="stable")]
-        return some[:n]
+        return some
 
     def best_so_far(self) -> Candidate | None:
         """The best end of a run, or nothing."""
@@ -224,7 +220,8 @@ class Plan:
             for one in self._leaders(1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
             return
-        leaders = self._leaders_on_all(3 if self._is_bent else 2)
+        n_leaders = 3 if self._is_bent else 2
+        leaders = self._ranked(self._leaders(n_leaders if self.is_agreed else 8))[:n_leaders]
         room = validate.free_memory() // 2
         if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
@@ -322,10 +319,10 @@ class Plan:
             return [n_runs for _ in kinds]
         work = self._work
         if not self._is_bent:
-            many = 16 if work <= 40_000 else 8 if work <= 100_000 else 4 if work <= 500_000 else 2
+            many = 4 if work <= 40_000 else 2
             of_kind, usual = {"sequential": many, "random": many}, 2
         elif work <= _SMALL:
-            of_kind, usual = {"sequential": 4, "random": 4, "draws": 6}, 2
+            of_kind, usual = {"sequential": 2, "random": 2, "draws": 3}, 2
         else:
             of_kind, usual = (
                 {"sequential": 2, "random": 2, "draws": 2, "one": int(len(kinds) == 1)},

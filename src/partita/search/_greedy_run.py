@@ -28,6 +28,7 @@ _BESIDE = 0.5  # chance that a cluster is rebuilt together with one beside it
 _TOGETHER = 3  # clusters rebuilt at once, at most
 _GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
 _FROM_OTHERS = 0.7  # chance that it comes from where another run ended
+_HOPELESS = 0.4  # loss above the best, in shares of it for an item, that pairs do not make good
 _MOST = 24  # clusters that patience counts at most
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft")
@@ -95,6 +96,7 @@ class Run:
         self.exchange()
         if "merge" in moves and self.merge():
             self.settle()
+        self.state.fit()
         self.keep()
         for other in self.others if self.is_softened else ():
             self.cross(other)
@@ -158,7 +160,10 @@ class Run:
         if not (self.pairs and self.is_softened):
             return
         while not self.clock.is_up() and state.exchange(self.limit, _PAIRS):
+            before = state.value
             self.settle()
+            if state.value == before:
+                return
 
     def grow(self) -> None:
         """Allocate every item in random order, from nothing."""
@@ -175,18 +180,16 @@ class Run:
 
         ``seeds`` are items to put into clusters of their own first, which makes it a split.
         """
-        state, before, saved = self.state, self.state.value, self.state.save()
+        state = self.state
         inside = state.labels == columns[0]
         for column in columns[1:]:
             inside |= state.labels == column
         items = self.rng.permutation(np.flatnonzero(inside))
-        state.move(items, np.full(items.size, -1))
-        rest = items
+        targets = np.full(items.size, -1)
         if seeds is not None:
-            state.move(seeds, np.flatnonzero(state.sizes == 0)[: seeds.size])
-            rest = items[~np.isin(items, seeds)]
-        state.allocate(rest, self.limit)
-        return self._improves(items, before, saved)
+            free = np.flatnonzero(state.sizes == 0)
+            targets[np.isin(items, seeds)] = free[: seeds.size]
+        return self._attempt(items, targets, items)
 
     def graft(self, item: int) -> bool:
         """Make a cluster of what an item shares one with in some draw; keep it if that is better.
@@ -194,37 +197,55 @@ class Run:
         The clusters that this breaks up settle. So a part of the partition can go over to another
         mode of the posterior at once, where no item and no cluster alone would.
         """
-        state, before = self.state, self.state.value
+        state = self.state
         if self.others and self.rng.random() < _FROM_OTHERS:
             other = self.others[int(self.rng.integers(len(self.others)))]
             inside = other == other[item]
         else:
             inside = state.company(item, self.rng)
-        touched = np.isin(state.labels, state.labels[inside])
+        is_touched = np.zeros(state.sizes.size, dtype=bool)
+        is_touched[state.labels[inside]] = True
+        touched = is_touched[state.labels]
         if touched.sum() == inside.sum() == state.sizes[state.labels[item]]:
             return False
-        saved, free = state.save(), np.flatnonzero(state.sizes == 0)
-        target = int(free[0]) if free.size and state.n_clusters < self.limit else -1
-        if target < 0:
+        free = np.flatnonzero(state.sizes == 0)
+        if not free.size or state.sizes.size - free.size >= self.limit:
             return False
         items = np.flatnonzero(inside)
-        state.move(items, np.full(items.size, target))
-        return self._improves(self.rng.permutation(np.flatnonzero(touched)), before, saved)
+        targets = np.full(items.size, free[0])
+        return self._attempt(items, targets, self.rng.permutation(np.flatnonzero(touched)))
 
-    def _improves(self, items: NDArray[np.int64], before: float, saved: Any) -> bool:
-        """Settle where these items were changed; if that is no better than before, go back."""
-        state, least = self.state, 1e-11 * max(1.0, abs(before))
-        wider = [self.settle, self.exchange] if self.is_thorough and self.is_softened else []
-        for further in (lambda: self.settle(items, 3), *wider):
-            if abs(state.value - before) <= least:  # the same clusters, perhaps in other columns
-                return False
-            further()
+    def _attempt(
+        self, items: NDArray[np.int64], targets: NDArray[np.int64], order: NDArray[np.int64]
+    ) -> bool:
+        """Move items (-1: to where they are best), settle those of ``order``; keep it if better.
+
+        A thorough run settles all items, and pairs of them, before it judges, unless the loss is
+        too high by then.
+        """
+        state, before, saved = self.state, self.state.value, self.state.save()
+        least, is_wide = 1e-11 * max(1.0, abs(before)), self.is_thorough and self.is_softened
+        hopeless = before + _HOPELESS / state.labels.size * abs(before)
+        bar = hopeless if is_wide else before - least
+        is_promising = state.attempt(items, targets, order, self.limit, bar)
+        if is_promising is None:
+            state.move(items, targets)
+            state.allocate(order[state.labels[order] < 0], self.limit)
+            self.settle(order, 3)
+            is_promising = state.value < bar
+        elif not is_promising:
+            return False
+        if is_promising and is_wide:
+            self.settle()
+            if abs(state.value - before) > least and state.value < hopeless:
+                self.exchange()
         if state.value < before - least:
             self.settle()
             self.exchange()
             self.keep()
             return True
-        state.restore(saved)
+        if abs(state.value - before) > least:
+            state.restore(saved)
         return False
 
     def cross(self, other: NDArray[np.int64]) -> None:
@@ -233,22 +254,9 @@ class Run:
         A block is what a cluster of ``other`` shares with one of ours; it goes to where most of
         that cluster is, or to a cluster of its own.
         """
-        state, before = self.state, self.state.value
-        for part in self.rng.permutation(int(other.max()) + 1):
-            inside = other == part
-            for column in np.unique(state.labels[inside]):
-                items = np.flatnonzero(inside & (state.labels == column))
-                there = np.bincount(state.labels[inside], minlength=state.sizes.size)
-                there[column] = 0
-                targets = [int(there.argmax())] if there.any() else []
-                free = np.flatnonzero(state.sizes == 0)
-                has_room = free.size > 1 and state.n_clusters < self.limit
-                if has_room and state.sizes[column] > items.size:
-                    targets.append(int(free[0]))
-                for target in targets:
-                    if self.clock.is_up() or self._moves_together(items, target):
-                        break
-        if state.value < before:
+        state: Any = self.state
+        parts = self.rng.permutation(int(other.max()) + 1)
+        if not self.clock.is_up() and state.cross(parts, other, self.limit):
             self.settle()
             self.keep()
 
@@ -301,8 +309,8 @@ class Run:
     def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
         """Rebuild, split or graft clusters until ``patience`` times K attempts in a row failed.
 
-        K counts as 24 at most. Where there are many items a cluster of one is left alone: its item
-        is where it is best.
+        K counts as 24 at most. Each cluster is first rebuilt alone, then come all the ways. Where
+        there are many items a cluster of one is left alone: its item is where it is best.
         """
         state, failed = self.state, 0
         patience *= 2 if state.labels.size <= _FEW else 1
@@ -310,11 +318,13 @@ class Run:
             columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
             if columns.size == 0:
                 return
+            n_tried = min(columns.size, _MOST)
             for column in columns:
-                if failed >= patience * min(columns.size, _MOST) or self.clock.is_up():
+                if failed >= patience * n_tried or self.clock.is_up():
                     return
                 if state.sizes[column] > self._trivial:
-                    kind = self._kind(kinds)
+                    is_first = failed < n_tried and "rebuild" in kinds
+                    kind = "alone" if is_first else self._kind(kinds)
                     failed = 0 if self._shake_one(int(column), kind) else failed + 1
 
     @property
@@ -333,6 +343,8 @@ class Run:
         state = self.state
         if kind == "graft":
             return self.graft(int(self.rng.integers(state.labels.size)))
+        if kind == "alone":
+            return self.rebuild([column])
         items = np.flatnonzero(state.labels == column)
         room = min(self.limit - state.n_clusters, int(np.count_nonzero(state.sizes == 0)) - 1)
         if kind == "rebuild" or items.size < 2 or room < 1:

@@ -96,6 +96,9 @@ class SimilarityState:
         self.sizes, self.sums = sizes, sums
         self._gains, self._logs = np.zeros(width), np.zeros(width)
 
+    def fit(self) -> None:
+        """Nothing is gained by fewer columns."""
+
     @property
     def n_clusters(self) -> int:
         """The number of clusters."""
@@ -157,6 +160,12 @@ class SimilarityState:
         self.refresh()
 
     is_rough = False
+
+    def attempt(
+        self, items: IntArray, targets: IntArray, order: IntArray, limit: int, bar: float
+    ) -> bool | None:
+        """None: there is no compiled call for all of it."""
+        return None
 
     def company(self, item: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Which items are more similar to this one than some number."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 KINDS = (
     "sequential", "random", "draws", "average", "complete", "losses", "nmf", "one", "singletons",
 )  # fmt: skip
-_SCORED = 64  # draws scored against as many to find the best
+_SCORED = 40  # draws scored against as many to find the best
 _RESTARTS = 3  # of each factorisation
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from partita.typing import IntArray
 
 LANES = 8
+_SETTLED = 3  # sweeps over the items of an attempt
+_ROUNDS = 50  # of moving pairs in one compiled call
 _CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
 
 
@@ -55,7 +57,7 @@ class DrawsState:
         self.slope = p.slope
         self.totals, self.quiet = np.zeros(1), np.array([0, 1 << 62])
         self._own, self._trial = np.zeros(p.m), np.zeros(p.m)
-        self._value = np.inf
+        self._value, self._doubt = np.inf, 2.0 if p.n_items <= 32 else 8 / p.n_items
         self._counts = _Room(np.uint16 if p.n_items < 1 << 16 else np.uint32)
         self._table = _Room(np.float32)
         self._widen(LANES)
@@ -76,6 +78,14 @@ class DrawsState:
         self.counts[:, : sizes.size], self.sizes[: sizes.size] = counts, sizes
         self.table[:, : sizes.size] = table
         self.counts[:, sizes.size :], self.table[:, sizes.size :] = 0, self.problem.step[0]
+
+    def fit(self) -> None:
+        """Make the tables as narrow as the clusters allow, if that is much."""
+        active = np.flatnonzero(self.sizes)
+        if self.sizes.size > 1.5 * _width(active.size):
+            columns = np.zeros(self.sizes.size, dtype=np.int64)
+            columns[active] = np.arange(active.size)
+            self.load(columns[self.labels])
 
     @property
     def n_clusters(self) -> int:
@@ -199,14 +209,13 @@ class DrawsState:
     ) -> None:
         """Reassign each item to its best cluster, again and again until quiet or up."""
         p = self.problem
-        doubt = 2.0 if p.n_items <= 32 else 8 / p.n_items
         slope, done, last = p.bent_slope if p.is_linear else self.slope, 0, n_sweeps * items.size
         while done < last and self.quiet[0] < self.quiet[1] and not is_up():
             end = min(last, done + self.visits)
             done, slope, self._value = _compiled().sweep(
                 items, done, end, *self._tables(), self.alpha32, self.alpha, slope, limit,
                 self._block, self._gains, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
-                p.total, p.is_linear, self._value, doubt, self._trial, self.quiet,
+                p.total, p.is_linear, self._value, self._doubt, self._trial, self.quiet,
             )  # fmt: skip
             if done < end:
                 self._grow(self.sizes.size)
@@ -214,6 +223,35 @@ class DrawsState:
             self.linearise()
         else:
             self.slope = slope
+
+    def attempt(
+        self, items: IntArray, targets: IntArray, order: IntArray, limit: int, bar: float
+    ) -> bool | None:
+        """Move ``items``, allocate those of ``order`` that are in no cluster, sweep over these.
+
+        Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters
+        are the same in other columns. None if that is too much to be done in one call.
+        """
+        p, compiled = self.problem, cast(Any, kernels.greedy_attempt)
+        if (_SETTLED + 2) * order.size > self.visits:
+            return None
+        guide = p.guide if 2 * order.size > p.n else (self.alpha32, self.slope)
+        while True:
+            status, slope, value = compiled.attempt(
+                items, targets, order, _SETTLED, self._value, bar, *self._tables(), *guide,
+                self.alpha32, self.alpha, p.bent_slope if p.is_linear else self.slope, limit,
+                self._block, self._gains, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
+                p.total, p.is_linear, self._doubt, self._trial, self.quiet,
+            )  # fmt: skip
+            if status != compiled.FULL:
+                break
+            self._grow(self.sizes.size)
+        if p.bends and value != self._value:
+            self.slope = p.slope_at(float(self.totals[0]))
+        elif not p.is_linear:
+            self.slope = slope
+        self._value = value
+        return bool(status == compiled.BETTER)
 
     @property
     def stride(self) -> float:
@@ -272,8 +310,8 @@ class DrawsState:
             self._grow(self.sizes.size)
         scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * compiled.POINTS + 1)
         value = compiled.exchange(
-            tries, *self._tables(), self.alpha32, self.alpha, limit, self._block, self._gains,
-            self._own, p.t, p.p, p.num, p.den, p.w, p.total, self._value, scores, cost,
+            tries, _ROUNDS, *self._tables(), self.alpha32, self.alpha, limit, self._block,
+            self._gains, self._own, p.t, p.p, p.num, p.den, p.w, p.total, self._value, scores, cost,
         )  # fmt: skip
         if p.is_linear:
             self.alpha[:] = p.alpha
@@ -315,6 +353,31 @@ class DrawsState:
         """What the loss rises above its slope here if e does so by ``rise``."""
         e = float(self.totals[0]) + rise
         return max(0.0, self._loss(self.j, e) - self._value - self.slope * rise)
+
+    def cross(self, parts: IntArray, other: IntArray, limit: int) -> bool:
+        """Move blocks of items as they are in ``other``; return whether that was better."""
+        p, compiled = self.problem, cast(Any, kernels.greedy_blocks)
+        value = compiled.cross(
+            parts, other, *self._tables(), limit, p.t, p.p, p.num, p.den, p.w, p.total, self._value
+        )
+        is_better = bool(value < self._value)
+        if is_better:
+            self.linearise()
+        return is_better
+
+    def split_scores(
+        self, blocks: Sequence[NDArray[np.int64]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What splitting each block off gains on the loss linearised here, and what e gains."""
+        p, compiled = self.problem, cast(Any, kernels.greedy_blocks)
+        ends = np.cumsum([block.size for block in blocks])
+        gains, rises = np.empty(ends.size), np.empty(ends.size)
+        shared = np.zeros(int(p.offsets[-1]), dtype=np.int64)
+        compiled.split_gains(
+            np.concatenate(blocks), ends, p.rows, p.weight, p.cell, self.counts, self.labels,
+            self.sizes, self.alpha, shared, gains, rises,
+        )  # fmt: skip
+        return gains - self.slope * rises, rises
 
     def merge_scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """All pairs of clusters, what merging them costs on the linear loss, and what e gains."""
