@@ -5,6 +5,8 @@
     python benchmarks/gpu.py path --arrays --iterations 3                # the same without our kernel
     python benchmarks/gpu.py host [--items 20000] [--ranks 2 7 12]       # the same on this CPU
     python benchmarks/gpu.py agree [--items 2000] [--reference FILE]     # objectives and labels of the CPU
+    python benchmarks/gpu.py single [--items 20000]                      # R's updates, float32 against float64
+    python benchmarks/gpu.py fast [--items 20000] [--ranks 10]           # the whole of the fast solver
     python benchmarks/gpu.py flight [--items 2000]                       # ranks one by one, or side by side
 
 ``--device`` is "cuda" unless given; "cupy:cuda" is CuPy. Every table begins with the machine and
@@ -26,6 +28,9 @@ in single precision too. The limit is 50 times.
 fast solver from the same starts, with fewer factors than clusters and with more, and sets objectives
 and labels beside float64 on the CPU. ``--reference`` keeps the CPU's side in a file, to be made on
 one machine and read on another.
+
+``single`` sets R's updates in single precision beside double on the card, where there are more items
+than a CPU does in a minute. ``fast`` times the whole of the fast solver there.
 """
 
 from __future__ import annotations
@@ -311,6 +316,8 @@ def agree(options, device):
         what = f"mu, 200 iterations, {name}, rank {rank}"
         report(what, values, known[f"mu-{name}-{rank}-obj"], labels, known[f"mu-{name}-{rank}"])
     for rank, name in product(ranks, NAMES):
+        if f"fast-{name}-{rank}" not in known:
+            continue
         began = time.perf_counter()
         fit = factorize(there, model=name, rank=rank, n_init=4, rng=0)
         took = time.perf_counter() - began
@@ -328,6 +335,46 @@ def report(what, values, others, labels, wanted):
     )
 
 
+def single(options, device):
+    """R's updates in single precision against double, both on the device, of many items."""
+    draws = Planted.make(200, options.items)
+    print(f"float32 against float64 on {device.name}, {draws.n_items:,} items, ten clusters")
+    for rank, name in product(options.ranks or (6, 11), options.models):
+        model, found = NAMES[name], []
+        for dtype in (np.float64, np.float32):
+            target = of_array(_device.counted(draws, device, dtype).array, symmetric=True)
+            begun = stacked(target, rank, 2, model)
+            after = _multiplicative.iterate(model, target.array, begun, options.iterations)
+            values = devices.to_host(model.objective(target, after))
+            found.append((values, devices.to_host(after.H).argmax(axis=-2)))
+        (ours, labels), (theirs, others) = found
+        what = f"mu, {options.iterations} iterations, {name}, rank {rank}"
+        report(what, theirs, ours, others, labels)
+
+
+def fast(options, device):
+    """The whole of the fast solver on the card, from draws on the host to factors."""
+    import partita as pt
+
+    n = options.items
+    truth = np.random.default_rng(0).integers(
+        0, 10, n, dtype=np.uint8
+    )  # what Planted.make begins with
+    similarity = pt.posterior_similarity(Planted.make(200, n).labels, kind="implicit")
+    for rank, name in product(options.ranks or (10,), options.models):
+        fits = []
+        work = lambda m=name, k=rank: fits.append(  # noqa: E731, B023
+            factorize(similarity, model=m, rank=k, n_init=RESTARTS, rng=0, device=device.name)
+        )
+        seconds = timed(device, work, 2)
+        ari = pt.adjusted_rand_index(fits[-1].labels, truth)
+        print(
+            f"fast, {n:,} items, rank {rank}, ten restarts, {name}: {seconds[1]:.2f} s"
+            f" (first {seconds[0]:.2f} s), {fits[-1].n_iter} iterations, ARI {ari:.4f}",
+            flush=True,
+        )
+
+
 def make_reference(file, options):
     """The CPU's side: the whole of the fast solver, and 200 iterations of R's updates."""
     import partita as pt
@@ -338,8 +385,8 @@ def make_reference(file, options):
     out = {"labels": draws.labels, "n_clusters": draws.n_clusters, "ranks": ranks}
     out["n_planted"] = n_planted
     target = as_target(psm, dense_only=True)
-    for rank, (name, model) in product(ranks, NAMES.items()):
-        began = time.perf_counter()
+    for rank, name in product(ranks, options.models):
+        model, began = NAMES[name], time.perf_counter()
         fit = factorize(psm, model=name, rank=rank, n_init=4, rng=0, n_jobs=options.jobs)
         key = f"fast-{name}-{rank}"
         out |= {key: fit.labels, f"{key}-obj": fit.restart_objectives}
@@ -358,11 +405,13 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("similarity", "path", "host", "agree", "flight"))
+    names = ("similarity", "path", "host", "agree", "single", "fast", "flight")
+    parser.add_argument("what", choices=names)
     parser.add_argument("--device", default=None)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--items", type=int, default=None)
     parser.add_argument("--ranks", type=int, nargs="*")
+    parser.add_argument("--models", nargs="*", default=list(NAMES), help="of agree and fast")
     parser.add_argument("--iterations", type=int, default=200)
     parser.add_argument("--arrays", action="store_true", help="the lines without our kernel")
     parser.add_argument("--reference", default="gpu_reference.npz")
@@ -370,6 +419,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="of the CPU's side of agree")
     options = parser.parse_args()
     sizes = {"similarity": 50_000, "path": 20_000, "host": 20_000}
+    sizes |= {"single": 20_000, "fast": 20_000}
     options.items = options.items or sizes.get(options.what, 2000)
     device = devices.resolve(options.device or ("cpu" if options.what == "host" else "cuda"))
     heading(device)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,20 @@ class Device:
         with self.handle:
             pool = cupy.get_default_memory_pool()
             return int(cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+
+
+@cache
+def total_memory(name: str) -> int:
+    """Bytes of memory that the GPU of that name, such as "torch:cuda:0", has."""
+    library, _, place = name.partition(":")
+    number = int(place.rpartition(":")[2])
+    if library == "torch":
+        import torch
+
+        return int(torch.cuda.get_device_properties(number).total_memory)
+    import cupy
+
+    return int(cupy.cuda.runtime.getDeviceProperties(number)["totalGlobalMem"])
 
 
 def resolve(device: Any) -> Device | None:

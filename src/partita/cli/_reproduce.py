@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the studies one after the other and say where their pages are."""
     from partita import studies, validate
 
+    _cluster.check_device(arguments)
     names = arguments.names or list(studies.NAMES)
     plans = {name: _plan(name, arguments) for name in names}
     for name, plan in plans.items():

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from partita.devices import of, to_host
+from partita.devices import of, to_host, total_memory
 
 if TYPE_CHECKING:
+    from partita.devices import Device
     from partita.nmf._compress import LowRank, Merged
 
 Array: TypeAlias = Any  # of any array-API library: NumPy, CuPy, PyTorch, array-api-strict
@@ -23,6 +24,7 @@ EPSILON = 1e-9  # R's floor in the least-squares updates
 NOISE = 1e-5
 HOST_BLOCK = 1 << 18  # numbers in a temporary of items by items, and on a GPU
 DEVICE_BLOCK = 1 << 28
+PARTS_OF_MEMORY = 32  # of a GPU, of which such a temporary takes one at most
 # Below these a fit on a device is the host's work: items times (rank + 6), of the divergences; and
 # items, of least squares, where the host has loops of its own too.
 HOST_NEWTON = 16_000
@@ -276,7 +278,7 @@ class Model:
     otherwise: Callable[[Target, Factors], tuple[Blocks, int]] | None = None
 
 
-def has_room_for_double(device: Any, n_items: int) -> bool:
+def has_room_for_double(device: Device, n_items: int) -> bool:
     """Whether the matrix in float64, and what a step has beside it, fit the device."""
     return bool(device.has_room(DOUBLE_ROOM * 8 * n_items**2))
 
@@ -320,11 +322,18 @@ def block_size(X: Array, n: int) -> int:
 
     On the host such a block stays in a cache; on a GPU it is a part of its memory.
     """
-    most = HOST_BLOCK if isinstance(X, np.ndarray) else DEVICE_BLOCK
     stacked = 1
     for size in X.shape[:-2]:
         stacked *= size
+    most = HOST_BLOCK if isinstance(X, np.ndarray) else device_block(of(X))
     return max(1, most // max(1, n * stacked))
+
+
+def device_block(device: Device) -> int:
+    """Numbers in a temporary on a device; at most a part of a GPU's memory, in float64."""
+    if not device.is_gpu:
+        return DEVICE_BLOCK
+    return min(DEVICE_BLOCK, total_memory(device.name) // (8 * PARTS_OF_MEMORY))
 
 
 def namespace(x: Array) -> Any:

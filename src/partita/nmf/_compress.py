@@ -10,7 +10,7 @@ import numpy as np
 
 from partita.devices import to_host
 from partita.distributed import blocks
-from partita.nmf._common import DEVICE_BLOCK, Factors, namespace
+from partita.nmf._common import Factors, block_size, namespace
 from partita.nmf._stacks import taken
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _are_equal(array: Array, found: Merged) -> bool:
     xp = namespace(array)
     like = found.first[found.group]
     other = np.flatnonzero(like != np.arange(like.size))
-    for part in blocks(other.size, max(1, DEVICE_BLOCK // array.shape[0])):
+    for part in blocks(other.size, block_size(array, array.shape[0])):
         rows, firsts = (taken(xp, array, x) for x in (other[part], like[other[part]]))
         if not bool(xp.all(rows == firsts)):
             return False

@@ -13,7 +13,7 @@ import numpy as np
 from partita import devices, validate
 from partita.devices import to_host
 from partita.nmf import _fast, _multiplicative, _readings, _starts
-from partita.nmf._common import DEVICE_BLOCK, Factors, Model, Target, Width
+from partita.nmf._common import Factors, Model, Target, Width, device_block
 from partita.nmf._parallel import mapper, one_blas_thread
 from partita.nmf._target import as_target, check_host_dtype, like
 
@@ -287,7 +287,7 @@ def _in_flight(target: Target, model: Model, n_init: int, solver: str) -> int:
         return 1
     whole = target if target.merged is None else target.shrunk("merged", model.power)
     _ = whole.double, whole.coarse
-    block = min(DEVICE_BLOCK, n_init * target.n_items**2)
+    block = min(device_block(device), n_init * target.n_items**2)
     return max(1, min(LANES, device.free_memory() // (TEMPORARIES * 8 * block)))
 
 

@@ -58,18 +58,23 @@ def _tiny(xp: Any, x: Array) -> float:
 def _descend(xp: Any, hess: Array, g: Array, B: Array, n_sweeps: int) -> tuple[Array, Array]:
     """Coordinate descent on the bounded quadratic; ``hess`` has the entries on and above k = m."""
     K = B.shape[-2]
-    at = [[_upper(K, min(k, m), max(k, m)) for m in range(K)] for k in range(K)]
-    d = xp.zeros_like(B)
+    rows = [
+        xp.stack([hess[..., _upper(K, min(k, m), max(k, m)), :] for m in range(K)], axis=-2)
+        for k in range(K)
+    ]
+    own = xp.stack([row[..., k, :] for k, row in enumerate(rows)], axis=-2)
+    usable = own > _LEAST
+    inverse = -1.0 / xp.where(usable, own, xp.ones_like(own))
+    certain = bool(xp.all(usable))
+    low, d = -B, xp.zeros_like(B)
     for _ in range(n_sweeps):
-        for k in range(K):
-            row = xp.stack([hess[..., i, :] for i in at[k]], axis=-2)
-            h, gk = row[..., k, :], g[..., k, :]
-            floor = -B[..., k, :] - d[..., k, :]
-            usable = h > _LEAST
-            step = -gk / xp.where(usable, h, xp.ones_like(h))
-            step = xp.where(step > floor, step, floor)
-            step = xp.where(usable, step, xp.where(gk > 0, floor, xp.zeros_like(gk)))
-            d[..., k, :] = d[..., k, :] + step
+        for k, row in enumerate(rows):
+            gk, floor = g[..., k, :], low[..., k, :] - d[..., k, :]
+            step = xp.maximum(gk * inverse[..., k, :], floor)
+            if not certain:
+                else_ = xp.where(gk > 0, floor, xp.zeros_like(gk))
+                step = xp.where(usable[..., k, :], step, else_)
+            d[..., k, :] += step
             g = g + row * step[..., None, :]
     return d, g
 
@@ -79,11 +84,17 @@ def _upper(K: int, k: int, m: int) -> int:
 
 
 def _damping(xp: Any, weight: Array, x: Array, slope: Array) -> Array:
-    fall = xp.where(x < 0, x, xp.zeros_like(x))
+    from array_api_compat import device
+
+    place = {"dtype": x.dtype, "device": device(x)}
+    fall = xp.minimum(x, xp.zeros((), **place))
+    steepest = xp.full((), _STEEPEST, **place)
     t = xp.ones_like(slope)
     for _ in range(_HALVINGS):
-        y = positive(xp, 1.0 + t[..., None, :] * fall, _STEEPEST)
+        y = xp.maximum(1.0 + t[..., None, :] * fall, steepest)
         safe = slope + 0.5 * t * xp.sum(weight / y, axis=-2) <= 0
+        if bool(xp.all(safe)):
+            return t
         t = xp.where(safe, t, 0.5 * t)
     return xp.where(safe, t, xp.zeros_like(t))
 
@@ -95,8 +106,6 @@ def divergence(xp: Any, V: Array, A: Array, B: Array) -> Array:
     found = 0.0 * total(xp, A)
     for part in blocks(n, block_size(B, n)):
         v, t = V[part, :], Bt[..., part, :] @ A
-        seen = v > 0
-        ratio = xp.where(seen, v, xp.ones_like(v)) / (t + _tiny(xp, B))
-        logs = xp.where(seen, v * xp.log(ratio), xp.zeros_like(t))
-        found = found + total(xp, logs + (t - v))
+        ratio = xp.where(v > 0, v, xp.ones_like(v)) / (t + _tiny(xp, B))
+        found = found + total(xp, v * xp.log(ratio) + (t - v))
     return found
