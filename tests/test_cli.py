@@ -236,7 +236,9 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     process.send_signal(2)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err == "partita: interrupted; nothing was written.\n"
+    assert err.startswith("partita: interrupted; ")
+    assert "nothing was written" in err
+    assert err.count("\n") == 1
     assert [p.name for p in tmp_path.iterdir()] == ["big.npz"]
 
 

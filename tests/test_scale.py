@@ -415,3 +415,46 @@ def test_balls_and_tables_of_items_are_those_of_draws_held(both, labels, monkeyp
         np.testing.assert_array_equal(one.horizontal.labels, ball.horizontal.labels)
         for column in ("own_similarity", "probability", "entropy", "expected_vi"):
             np.testing.assert_allclose(other[column], table[column], atol=1e-12)
+
+
+def test_an_extension_from_a_sample_of_the_items_is_as_good_as_the_matrix(
+    both, labels, monkeypatch
+):
+    from partita.nmf import _streamed
+
+    monkeypatch.setattr(_streamed, "N_LANDMARKS", 40)
+    monkeypatch.setattr(_streamed, "N_SAMPLE", 400)  # a quarter of it at least
+    monkeypatch.setattr(_streamed, "_SAMPLED", 1)
+    monkeypatch.setattr(_streamed, "MORE", 20)
+    dense = pt.posterior_similarity(whole(labels)).to_dense()
+    for model in ("ls", "offset", "symmetric"):
+        streamed = next(Streamed(both[1].unique(), model, [5], 3, 0, 1).fits())
+        assert streamed.about["sample"] == 100
+        H = streamed.brought(streamed.H)
+        W = H.T if model == "symmetric" else streamed.brought(streamed.W).T
+        fitted = W @ H
+        if streamed.offset is not None:
+            fitted = fitted + streamed.brought(streamed.offset)[:, None]
+        full = pt.factorize(dense, model=model, rank=5, n_init=3, rng=0)
+        rest = 0.5 * ((dense - fitted) ** 2).sum()
+        assert full.objective * 0.999 <= rest <= full.objective * 1.02
+        if streamed.about["objective_norm"] == "exact":
+            assert streamed.objective == pytest.approx(rest, rel=1e-6)
+        np.testing.assert_array_equal(streamed.labels("balance"), full.labels)
+
+
+def test_ctrl_c_before_any_answer_says_what_to_do(labels, monkeypatch):
+    from partita.search import _greedy_plan
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_greedy_plan.Plan, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt, match=r"no partition had been scored .* `time_limit`"):
+        pt.estimate(labels, rng=0)
+
+
+def test_a_dask_array_is_said_to_be_one(labels, small):
+    da = pytest.importorskip("dask.array")
+    best = pt.estimate(pt.Draws(da.from_array(labels, chunks=(-1, 80))), search="draws")
+    assert "a store (an array of Dask)" in best.info["evidence"]

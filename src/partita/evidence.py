@@ -200,4 +200,5 @@ def _source(draws: Draws) -> str | None:
     labels: Any = draws.labels
     if isinstance(labels, np.ndarray):
         return None
-    return str(getattr(labels.source, "path", type(labels.source).__name__))
+    source = labels.source
+    return str(getattr(source, "said", getattr(source, "path", type(source).__name__)))

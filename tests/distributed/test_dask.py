@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -227,6 +228,7 @@ def test_the_shell_shares_restarts_out_over_a_scheduler(client, draws, tmp_path,
         ["estimate", "--search", "average", "--format", "csv"],
         ["uncertainty", "--table", "ball", "--format", "csv"],
         ["diagnose", "--format", "csv"],
+        ["compare", "--method", "minvi", "--method", "map", "--format", "json"],
     ],
 )
 def test_the_shell_has_workers_read_a_store(client, store, capsys, words):
@@ -235,7 +237,20 @@ def test_the_shell_has_workers_read_a_store(client, store, capsys, words):
     assert main([*words, "--stored"]) == 0
     alone = capsys.readouterr().out
     assert main([*words, "--scheduler", client.scheduler.address]) == 0
-    assert capsys.readouterr().out == alone
+    assert _but_seconds(capsys.readouterr().out) == _but_seconds(alone)
+
+
+def _but_seconds(text):
+    return re.sub(r'"seconds": [0-9.e-]+', "", text)
+
+
+@pytest.mark.slow
+def test_the_shell_reports_on_a_store_that_workers_read(client, store, tmp_path, capsys):
+    words = ["report", str(store), "--method", "minvi", "--no-compare", "--seed", "1"]
+    words += ["-o", str(tmp_path / "report.html"), "--scheduler", client.scheduler.address]
+    assert main(words) == 0
+    assert "The report is" in capsys.readouterr().err
+    assert (tmp_path / "report.html").stat().st_size > 100_000
 
 
 @pytest.mark.filterwarnings("default::partita.errors.PartitaWarning")

@@ -208,3 +208,18 @@ def test_draws_are_gathered_in_one_sweep(small_blocks, tmp_path, decoded, monkey
     for edge in ("horizontal", "upper_vertical", "lower_vertical"):
         np.testing.assert_array_equal(getattr(ball, edge).labels, getattr(again, edge).labels)
     assert len(decoded) <= 2 * n_chunks  # the distances, and the edges
+
+
+def test_chunks_too_wide_to_be_kept_are_warned_of(monkeypatch):
+    class Wide:
+        shape, dtype, decoded_together = (4, 5_000), np.dtype(np.uint8), 5_000
+
+        def read(self, draws, items):
+            return np.zeros((4, 5_000), np.uint8)[draws, items]
+
+    pt.Draws(Wide())  # all draws of its chunks are kept
+    monkeypatch.setattr(_stored, "MOST_KEPT", 10_000)
+    with pytest.warns(pt.errors.PartitaWarning, match=r"decoded again for every block of 1,024 "):
+        pt.Draws(Wide())
+    Wide.decoded_together = 1_024
+    pt.Draws(Wide())

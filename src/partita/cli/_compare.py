@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from partita.cli import _common, _labels
+from partita.cli import _cluster, _common, _labels
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--method", action="append", metavar="NAME", help="only these; may be given several times"
     )
     _common.add_running_arguments(parser)
+    _cluster.add_scheduler_argument(
+        parser, "its workers do the work, and read the draws if they are in a store"
+    )
     _common.add_output_arguments(parser)
 
 
@@ -29,15 +32,16 @@ def run(arguments: argparse.Namespace) -> None:
     from partita.comparison import compare
 
     form = _common.form(arguments)
-    data = _common.read_either(arguments)
     truth = arguments.truth
-    table = compare(
-        data,
-        truth=None if truth is None else _labels.read("--truth", truth, data.item_names),
-        methods=arguments.method,
-        rng=arguments.seed,
-        n_jobs=arguments.jobs,
-    )
+    with _cluster.connected(arguments) as n_threads:
+        data = _common.read_either(arguments)
+        table = compare(
+            data,
+            truth=None if truth is None else _labels.read("--truth", truth, data.item_names),
+            methods=arguments.method,
+            rng=arguments.seed,
+            n_jobs=n_threads or arguments.jobs,
+        )
     if form == "csv":
         text = str(table.frame.to_csv())
     elif form == "json":

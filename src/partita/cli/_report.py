@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
-from partita.cli import _common, _partition
+from partita.cli import _cluster, _common, _partition
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-compare", action="store_true", help="leave out the other methods, which is quicker"
     )
     _common.add_running_arguments(parser)
+    _cluster.add_scheduler_argument(parser, "its workers read the draws, if they are in a store")
     parser.add_argument(
         "-o", "--output", default="report.html", help="the file to write; default report.html"
     )
@@ -26,15 +28,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read, estimate and report."""
     from partita import io
-    from partita.reporting import report
 
     io.check_place(arguments.output)
+    with _cluster.connected(arguments, shares=False):
+        path = _written(arguments)
+    print(f"The report is {path}", file=sys.stderr)
+
+
+def _written(arguments: argparse.Namespace) -> Any:
+    from partita.reporting import report
+
     draws = _common.read(arguments)
     table = _partition.data(arguments, draws)
     draws = _partition.named(draws, table, arguments)
     known = _partition.truth(arguments, draws)
     best = _partition.partition(arguments, draws)
-    path = report(
+    return report(
         best,
         draws,
         arguments.output,
@@ -52,4 +61,3 @@ def run(arguments: argparse.Namespace) -> None:
         density=_partition.density(arguments),
         n_jobs=arguments.jobs,
     )
-    print(f"The report is {path}", file=sys.stderr)

@@ -67,6 +67,11 @@ class DaskLabels:
         self._n_tasks: int | None = None
 
     @property
+    def said(self) -> str:
+        """What it is, in words."""
+        return "an array of Dask"
+
+    @property
     def shape(self) -> tuple[int, int]:
         """(n_draws, n_items)."""
         return (int(self.array.shape[0]), int(self.array.shape[1]))
@@ -173,6 +178,12 @@ class OnWorkers(DaskLabels):
     def __init__(self, handle: LabelSource) -> None:
         self.handle = handle
         self._n_tasks = None
+
+    @property
+    def said(self) -> str:
+        """What it is, in words."""
+        path = getattr(self.handle, "path", type(self.handle).__name__)
+        return f"{path}, read by the workers of a Dask cluster"
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ renumbered by a table look-up. Labels that were canonical all along are passed t
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,8 @@ import numpy as np
 
 from partita import kernels, validate
 from partita.distributed import blocks, item_blocks, map_items
-from partita.errors import InvalidTypeError, InvalidValueError
+from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
+from partita.io import MOST_KEPT
 from partita.partitions import smallest_dtype
 
 if TYPE_CHECKING:
@@ -103,6 +105,7 @@ class StoredLabels:
             raise InvalidValueError(
                 f"`labels` must hold at least one draw of at least one item; got shape {(m, n)}."
             )
+        _warn_of_chunks(source, m, n)
         ends = list(map_items(ends_of, source, n_jobs=n_jobs, label="reading labels"))
         low, high = min(one[0] for one in ends), max(one[1] for one in ends)
         span = high - low + 1
@@ -295,6 +298,28 @@ def pick_items(labels: Any, items: NDArray[np.intp], *, n_jobs: int = 1) -> IntA
         out[:, order[done : done + part.shape[1]]] = part
         done += part.shape[1]
     return out
+
+
+def _warn_of_chunks(source: LabelSource, n_draws: int, n_items: int) -> None:
+    """Say so where every block of items has chunks decoded that others have decoded too.
+
+    Chunks that several blocks cut are kept, as many as :data:`partita.io.MOST_KEPT` bytes hold.
+    """
+    width = getattr(source, "decoded_together", None)
+    if width is None:
+        return
+    parts = item_blocks((n_draws, n_items))
+    width = min(int(width), n_items)
+    n_bytes = n_draws * width * np.dtype(source.dtype).itemsize
+    if n_bytes > MOST_KEPT and width >= 2 * parts[0].stop:
+        warnings.warn(
+            f"`labels` is stored in chunks of {width:,} items, of which all draws are "
+            f"{validate.bytes_text(n_bytes)}: too many to keep, so they are decoded again for "
+            f"every block of {parts[0].stop:,} items, {-(-width // parts[0].stop)} times a pass. "
+            f"Store all draws of some {parts[0].stop:,} items to a chunk, or a plain .npy file.",
+            PartitaWarning,
+            stacklevel=4,
+        )
 
 
 def _codes(raw: IntArray, low: int) -> NDArray[Any]:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 _BATCH = 30_000_000  # labels of candidates evaluated together, at most
 _PATH_LABELS = 20_000_000  # labels kept along a path, at most
+_NOTHING_YET = (
+    "no partition had been scored yet, and nothing was written. `time_limit` ends a search with "
+    "the best so far; fewer `ranks` and restarts, or thinned draws, give a first answer sooner."
+)
 
 
 def estimate(
@@ -124,7 +128,7 @@ def _minimise(
             winner = _best(offered, part, loss, evidence, n_jobs)
         except KeyboardInterrupt:
             if not winners:
-                raise
+                raise KeyboardInterrupt(_NOTHING_YET) from None
             _warn_of_interrupt()
             break
         if winner is not None:

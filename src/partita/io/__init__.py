@@ -15,6 +15,7 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 from partita.io._blocks import Blocks
 from partita.io._container import WEIGHTS, Found
 from partita.io._growing import GrowingNpy, rows_in_progress
+from partita.io._kept import MOST_BYTES as MOST_KEPT
 from partita.io._layout import Layout
 from partita.io._names import item_index
 from partita.io._npy_blocks import open_npy
@@ -29,6 +30,7 @@ from partita.io._write import check_place, write_atomically, write_npy, write_np
 from partita.io._zarr_blocks import open_zarr
 
 __all__ = [
+    "MOST_KEPT",
     "WEIGHTS",
     "Blocks",
     "Found",

@@ -60,6 +60,11 @@ class ZarrBlocks:
         return (chunk[self.axes.draw], chunk[self.axes.rest[0]])
 
     @property
+    def decoded_together(self) -> int:
+        """Items of a chunk, all of which are decoded for one of them."""
+        return self.chunks[1]
+
+    @property
     def chains(self) -> NDArray[np.int64] | None:
         """The chain of each draw, where the array has chains."""
         if self.axes.chain is None:

@@ -333,7 +333,9 @@ def factorize(
         restart to where its objective falls by less than 1e-2 of itself in a look, the best three
         to 1e-3 and the best to 1e-5; of 1e-5 of the size of the similarity, where the objective
         is less than that. From 150 items on, restarts of the divergences are first fitted to groups
-        of items with similar rows, and of them the best three are then carried on.
+        of items with similar rows, and of them the best three are then carried on. Of more than
+        1,000 items every other restart of the divergences begins with some of R's updates instead
+        of a least-squares fit, which ends lower where there are fewer factors than clusters.
     init : {"random", "nndsvd"} or tuple
         Or one start: (W, H) or (W, H, offset). Random starts are shared between models. "fast"
         begins ``offset`` at the least-squares fit from W and H, so there the offset counts for

@@ -15,6 +15,10 @@ from partita.similarity import Similarity
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Items beyond which every other restart begins another way. Of fewer all begin with least squares,
+# as they did when the results that are kept were made.
+MIXED = 1_000
+
 
 def as_target(
     similarity: Any, *, dense_only: bool, device: Any = None, dtype: Any = None,
@@ -120,7 +124,8 @@ def of_array(array: Any, *, symmetric: bool = False) -> Target:
         if array.dtype != np.float64 or not array.flags.c_contiguous or not array.flags.writeable:
             array = np.array(array, dtype=np.float64, order="C")
         n = array.shape[0]
-        return Target(_numpy(), array, None, n, array.dtype, None, np.ones(n))
+        mixed = n > MIXED
+        return Target(_numpy(), array, None, n, array.dtype, None, np.ones(n), mixed=mixed)
     from array_api_compat import device
 
     xp = namespace(array)
@@ -129,7 +134,7 @@ def of_array(array: Any, *, symmetric: bool = False) -> Target:
     n = array.shape[0]
     where = device(array)
     border = xp.ones(n, dtype=array.dtype, device=where)
-    return Target(xp, array, None, n, array.dtype, where, border)
+    return Target(xp, array, None, n, array.dtype, where, border, mixed=n > MIXED)
 
 
 def _of_operator(similarity: Similarity) -> Target:

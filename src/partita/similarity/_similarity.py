@@ -213,6 +213,11 @@ class Similarity:
         return f"Similarity({validate.count_text(self.n_items, 'item')}, {kind})"
 
     def __matmul__(self, x: Any) -> FloatArray:
+        return self.matmul(x)
+
+    def matmul(self, x: Any, *, n_jobs: int | None = 1) -> FloatArray:
+        """Return π̂x for x of shape (n,) or (n, k), as ``@`` does, on ``n_jobs`` threads."""
+        n_jobs = validate.n_jobs(n_jobs)
         try:
             x = np.asarray(x, dtype=np.float64)
         except (TypeError, ValueError):
@@ -222,8 +227,8 @@ class Similarity:
                 f"`x` in similarity @ x must have {self.n_items} rows; got shape {x.shape}."
             )
         if x.ndim == 1:
-            return self._backing.matmul(x[:, None], 1)[:, 0]
-        return self._backing.matmul(x, 1)
+            return self._backing.matmul(x[:, None], n_jobs)[:, 0]
+        return self._backing.matmul(x, n_jobs)
 
     def block(self, rows: Any, cols: Any) -> FloatArray:
         """Return π̂[rows][:, cols]; each a slice, a mask or positions."""

@@ -56,7 +56,8 @@ def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) ->
     given = positive_draws(draws)
     labels = labels_of(estimate, given)
     sizes = np.bincount(labels)
-    similarity = mean_similarity(labels, given)
+    n_jobs = validate.n_jobs(n_jobs)
+    similarity = mean_similarity(labels, given, n_jobs=n_jobs)
     own = similarity[np.arange(labels.size), labels]
     alone = np.isnan(own)
     cohesion = np.bincount(labels, np.where(alone, 0.0, own)) / sizes
@@ -69,7 +70,7 @@ def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) ->
         "size": sizes,
         "cohesion": np.where(sizes > 1, cohesion, np.nan),
         **_nearest(similarity, labels, sizes),
-        "probability": _intact(labels, sizes, given, validate.n_jobs(n_jobs)),
+        "probability": _intact(labels, sizes, given, n_jobs),
         "exemplar": [names[i] for i in exemplars],
     }
     return pd.DataFrame(columns, index=pd.RangeIndex(sizes.size, name="cluster"))

@@ -61,7 +61,7 @@ def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd
     given = positive_draws(draws)
     labels = labels_of(estimate, given)
     n_jobs = validate.n_jobs(n_jobs)
-    similarity = mean_similarity(labels, given)
+    similarity = mean_similarity(labels, given, n_jobs=n_jobs)
     everyone = np.arange(labels.size)
     aligned = align_memberships(labels, given, n_jobs=n_jobs)
     columns: dict[str, Any] = {"cluster": labels}
@@ -76,13 +76,15 @@ def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd
     return pd.DataFrame(columns, index=item_index(given))
 
 
-def mean_similarity(labels: NDArray[np.int64], draws: Draws) -> NDArray[np.float64]:
+def mean_similarity(
+    labels: NDArray[np.int64], draws: Draws, *, n_jobs: int = 1
+) -> NDArray[np.float64]:
     """Return the (n, K) mean similarity of items to the others of each cluster; nan to nobody."""
     x = one_hot(labels)
     operator = Similarity.from_draws(draws)
     sums = np.empty_like(x)
     for some in blocks(x.shape[1], _SUMS // int(draws.n_clusters.sum())):
-        sums[:, some] = operator @ x[:, some]
+        sums[:, some] = operator.matmul(x[:, some], n_jobs=n_jobs)
     others = x.sum(axis=0) - x
     means = np.where(others > 0, (sums - x) / np.maximum(others, 1.0), np.nan)
     return np.clip(means, 0.0, 1.0)
