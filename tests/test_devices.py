@@ -326,6 +326,24 @@ class TestShell:
             assert main([*words, "--device", "cuda"]) != 0
             assert "sees no GPU here" in capsys.readouterr().err
 
+    def test_every_command_that_estimates_takes_one(self, draws, tmp_path, torch, capsys):
+        np.save(tmp_path / "draws.npy", draws.labels[:, :8])
+        file = str(tmp_path / "draws.npy")
+        how = ["--search", "nmf-ls", "--ranks", "2,3", "--restarts", "2", "--seed", "0"]
+        said = []
+        for words in ([], ["--device", "torch:cpu"]):
+            assert main(["uncertainty", file, *how, *words]) == 0
+            said.append(capsys.readouterr().out)
+        assert said[0] == said[1]
+        page = str(tmp_path / "page.html")
+        assert main(["report", file, *how, "--no-compare", "--device", "tpu", "-o", page]) == 2
+        assert "--device must be 'cpu', 'cuda'" in capsys.readouterr().err
+        assert main(["uncertainty", file, "--device", "torch:cpu"]) == 2
+        assert "--device must go with a search" in capsys.readouterr().err
+        words = ["--device", "cuda", "--scheduler", "tcp://a:1"]
+        assert main(["uncertainty", file, *how, *words]) == 2
+        assert "give one of the two" in capsys.readouterr().err
+
 
 def test_a_device_is_not_forgotten_where_items_are_many(monkeypatch):
     pytest.importorskip("torch")

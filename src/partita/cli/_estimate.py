@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _factors.add_nmf_arguments(parser)
     _common.add_time_limit_argument(parser, "for each search; the best so far is given")
-    _common.add_device_argument(parser, "where the NMF searches factorise")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file too")
     _common.add_running_arguments(parser)
     _cluster.add_scheduler_argument(

@@ -1,10 +1,12 @@
-"""``--ranks``, ``--restarts``, ``--polish``: how the NMF searches go about it."""
+"""``--ranks``, ``--restarts``, ``--polish``, ``--device``: how the NMF searches go about it."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from typing import Any
+
+from partita.cli import _common
 
 MOST = 100_000  # ranks that a range may name
 
@@ -27,6 +29,7 @@ def add_nmf_arguments(parser: argparse.ArgumentParser, *, with_ranks: bool = Tru
     how.add_argument(
         "--polish", action="store_true", help="also improve the best partition by greedy moves"
     )
+    _common.add_device_argument(how, "where they factorise")
 
 
 def ranks(text: str) -> tuple[int, ...]:
@@ -64,5 +67,5 @@ def chosen(arguments: argparse.Namespace, search: Any) -> Any:
 
 
 def were_given(arguments: argparse.Namespace) -> bool:
-    """Whether any of them was."""
+    """Whether any of them was, but for the device, which is no setting of a search alone."""
     return bool(arguments.ranks or arguments.restarts is not None or arguments.polish)

@@ -45,12 +45,13 @@ def partition(arguments: argparse.Namespace, draws: Draws, search: str = "auto")
             method=arguments.method,
             rng=arguments.seed,
             n_jobs=arguments.jobs,
+            device=arguments.device,
         )
-    how = arguments.loss or arguments.search or arguments.method
+    how = arguments.loss or arguments.search or arguments.method or arguments.device
     if how or _factors.were_given(arguments):
         raise InvalidValueError(
             "`--estimate` gives the partition; `--loss`, `--search`, `--method`, `--ranks`, "
-            "`--restarts` and `--polish` say how to find one. Give either."
+            "`--restarts`, `--polish` and `--device` say how to find one. Give either."
         )
     return Estimate.load(arguments.estimate)
 

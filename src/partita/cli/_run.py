@@ -31,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--search", action="append", metavar="NAME", help=f"default auto; {', '.join(search.NAMES)}"
     )
     _factors.add_nmf_arguments(parser)
-    _common.add_device_argument(parser, "where the NMF searches factorise")
     what.add_argument("--save-draws", metavar="FILE.npz", help="keep the draws in a file")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file")
     what.add_argument("--report", metavar="FILE.html", help="write a report about it too")

@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Judge and write."""
+    _cluster.check_device(arguments)
     with _cluster.connected(arguments, shares=False):
         text = _judged(arguments)
     _common.write(text, arguments)

@@ -54,7 +54,7 @@ class NMF:
         Factorise there: "cuda", "cuda:1", or with the library named, "torch:cuda", "cupy:cuda",
         "torch:cpu". By default where the similarity is.
     dtype : {"float32", "float64"}, optional
-        Of the work on a device; float32 by default.
+        Of the factors on a device, as in :func:`partita.factorize`; float32 by default.
 
     References
     ----------
