@@ -8,7 +8,7 @@
 Every measurement is a process of its own, so that its peak memory is its own; seconds are of the
 processor, user and system, all threads together, since those do not depend on what else the machine
 is doing, with wall time and the machine's load (mean of five minutes) beside them. The draws are simulated: a planted partition, one label in ten
-replaced at random in every draw.
+replaced at random in every draw. ``ratio`` is of the processor's seconds to those of the row before.
 """
 
 from __future__ import annotations
@@ -112,30 +112,38 @@ def exponent(xs: list[float], ys: list[float]) -> float:
 
 SHAPES = {"million": (1_000_000, 1_000), "agree": (20_000, 200), "passes": (50_000, 500)}
 CURVES = {
-    "items": [(n, 200, 10) for n in (1_000, 8_000, 64_000, 250_000, 500_000, 1_000_000)],
+    "items": [(1_000 * 2**i, 200, 10) for i in range(11)],
     "draws": [(50_000, m, 10) for m in (250, 1_000, 4_000)],
-    "clusters": [(50_000, 250, k) for k in (5, 20, 80)],
+    "clusters": [(50_000, 250, k) for k in (5, 20, 80, 200, 500, 1_000, 1_500)],
 }
 
 
 def curve(arguments: argparse.Namespace) -> None:
     """Measure along one axis, and fit exponents of time and memory."""
-    sizes = list(CURVES[arguments.axis])
+    sizes, place = (
+        list(CURVES[arguments.axis]),
+        ("items", "draws", "clusters").index(arguments.axis),
+    )
     rows = []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         for n_items, n_draws, n_clusters in sizes:
-            if n_items > arguments.most:
+            if not arguments.least <= (n_items, n_draws, n_clusters)[place] <= arguments.most:
                 continue
             rows.append(measured(folder, n_items, n_draws, n_clusters, **words(arguments)))
             for file in Path(folder).iterdir():
                 file.unlink()
     xs = [float(row[arguments.axis]) for row in rows]
-    print(f"{arguments.axis:>12} {'cpu s':>8} {'wall s':>8} {'load':>6} {'MiB':>8} {'ARI':>8}")
+    print(
+        f"{arguments.axis:>12} {'cpu s':>8} {'wall s':>8} {'load':>6} {'MiB':>8} {'ARI':>8} {'ratio':>8}"
+    )
+    before = None
     for x, row in zip(xs, rows, strict=True):
+        ratio = "" if before is None else f"{row['cpu_s'] / before['cpu_s']:8.2f}"
         print(
             f"{x:12,.0f} {row['cpu_s']:8.1f} {row['wall_s']:8.1f} {row['load']:6.1f} "
-            f"{row['peak_mib']:8,} {row['ari']:8.5f}"
+            f"{row['peak_mib']:8,} {row['ari']:8.5f} {ratio}"
         )
+        before = row
     for what in ("cpu_s", "peak_mib"):
         print(f"exponent of {what}: {exponent(xs, [float(row[what]) for row in rows]):.2f}")
     if arguments.json:
@@ -239,7 +247,8 @@ def parsed() -> argparse.Namespace:
             command.add_argument("--restarts", type=int, default=3)
         if name == "curve":
             command.add_argument("axis", choices=sorted(CURVES))
-            command.add_argument("--most", type=int, default=1_000_000)
+            command.add_argument("--least", type=int, default=0)
+            command.add_argument("--most", type=int, default=2_000_000)
             command.add_argument("--json")
     return parser.parse_args()
 

@@ -197,3 +197,13 @@ def test_a_time_limit_ends_rounds(draws, truth, many):
     clock.stop()
     assert settle(state, N, clock) == 1
     assert state.n_clusters == K // 2
+
+
+def test_halves_of_small_clusters_find_each_other_and_do_not_change_places(many):
+    truth = np.arange(N) // 2
+    rng = np.random.default_rng(4)
+    wrong = rng.random((40, N)) < 0.05
+    draws = pt.Draws(np.where(wrong, rng.integers(0, N // 2, wrong.shape), truth))
+    state = StreamedState(np.arange(N), draws, VI(), 1)
+    assert state.sweep(N)  # all would join their other half at once
+    assert pt.adjusted_rand_index(state.labels, truth) == 1.0

@@ -32,6 +32,8 @@ _ROUNDS = 100
 _HALVINGS = 8
 _FEWER = 3  # halvings of clusters made or split together
 _FEW_CLUSTERS = 60  # of which every pair is looked at, not only those most together
+_SMALL = 8  # items of a cluster that may change places with those of another as a whole
+_LONELY = 10  # items that are many enough to make clusters of while others still move
 _SEEN = 3  # draws whose clusters are tried as parts of ours
 
 
@@ -82,7 +84,8 @@ class StreamedState:
         """One round of moves made together; whether the loss fell."""
         best, gains = self.best_moves(limit)
         free = self.n_clusters
-        moving = np.flatnonzero((best != self.labels) & (best != free) & (gains > 0))
+        moves = np.flatnonzero((best != self.labels) & (best != free) & (gains > 0))
+        moving = self._one_way(moves, best, gains)
         moving = moving[np.argsort(-gains[moving], kind="stable")]
         lonely = np.flatnonzero((best == free) & (gains > 0))
         moved = False
@@ -94,10 +97,28 @@ class StreamedState:
             if moved := self.offer(labels):
                 break
             moving = moving[: moving.size // 2]
-        if not lonely.size or (moved and lonely.size < self.n_clusters):
+        if not lonely.size or (moved and lonely.size < _LONELY + self.n_clusters // 50):
             return moved
         found = self._found_clusters(lonely, gains[lonely], limit)
         return found or moved or self._found_cluster(lonely, gains)
+
+    def _one_way(
+        self, moving: NDArray[np.intp], best: IntArray, gains: FloatArray
+    ) -> NDArray[np.intp]:
+        """Leave out those who would change places with others, where clusters are small.
+
+        Of two clusters whose items would each go to the other, those who gain less stay.
+        """
+        here, there, width = self.labels[moving].astype(np.int64), best[moving], self.n_clusters
+        codes, inverse = np.unique(here * width + there, return_inverse=True)
+        gained = np.append(np.bincount(inverse, gains[moving], codes.size), 0.0)
+        back = codes % width * width + codes // width
+        at = np.minimum(np.searchsorted(codes, back), max(0, codes.size - 1))
+        returned = gained[np.where(codes[at] == back, at, codes.size)] if codes.size else gained[:0]
+        gives_way = (returned > gained[:-1]) | ((returned == gained[:-1]) & (back < codes))
+        sizes = np.bincount(self.labels)
+        is_small = np.minimum(sizes[here], sizes[there]) <= _SMALL
+        return np.asarray(moving[~(is_small & gives_way[inverse])])
 
     def _found_clusters(self, lonely: IntArray, gains: FloatArray, limit: int) -> bool:
         """Make clusters of those who would rather be alone: as they are in a draw, or each its own.
