@@ -19,6 +19,7 @@ from partita.nmf import (
     _hals,
     _multiplicative,
     _newton,
+    _target,
     factorize_ranks,
     symmetric,
 )
@@ -43,6 +44,7 @@ def as_if_many(monkeypatch):
         monkeypatch.setattr(module, "HOST_SQUARES", 0)
     monkeypatch.setattr(_common, "HOST_NEWTON", 0)
     monkeypatch.setattr(_newton, "advance", lambda *_: None)
+    monkeypatch.setattr(_target, "MIXED", 0)
 
 
 class TestNames:
@@ -341,8 +343,9 @@ class TestShell:
         assert main(["uncertainty", file, "--device", "torch:cpu"]) == 2
         assert "--device must go with a search" in capsys.readouterr().err
         words = ["--device", "cuda", "--scheduler", "tcp://a:1"]
-        assert main(["uncertainty", file, *how, *words]) == 2
-        assert "give one of the two" in capsys.readouterr().err
+        for command in ("uncertainty", "report"):
+            assert main([command, file, *how, *words]) == 2
+            assert "give one of the two" in capsys.readouterr().err
 
 
 def test_a_device_is_not_forgotten_where_items_are_many(monkeypatch):

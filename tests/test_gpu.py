@@ -12,7 +12,16 @@ from partita.cli import main
 from partita.errors import InvalidValueError, PartitaError
 from partita.kernels import _nvrtc
 from partita.kernels import nmf_quotients as quotients
-from partita.nmf import NAMES, _common, _factorize, _hals, _newton, factorize_ranks, symmetric
+from partita.nmf import (
+    NAMES,
+    _common,
+    _factorize,
+    _hals,
+    _newton,
+    _target,
+    factorize_ranks,
+    symmetric,
+)
 from partita.nmf._common import Target
 from partita.nmf._target import as_target
 
@@ -129,6 +138,7 @@ def test_the_fast_solver_ends_where_the_host_ends(
             monkeypatch.setattr(module, "HOST_SQUARES", 0)
         monkeypatch.setattr(_common, "HOST_NEWTON", 0)
         monkeypatch.setattr(_newton, "advance", lambda *_: None)
+        monkeypatch.setattr(_target, "MIXED", 0)
     psm = pt.posterior_similarity(posterior)
     ours = pt.factorize(psm, model=model, rank=rank, n_init=3, rng=0)
     theirs = pt.factorize(psm, model=model, rank=rank, n_init=3, rng=0, device=card.name)

@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, estimate and report."""
     from partita import io
 
+    _cluster.check_device(arguments)
     io.check_place(arguments.output)
     with _cluster.connected(arguments, shares=False):
         path = _written(arguments)

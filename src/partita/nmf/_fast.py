@@ -111,7 +111,7 @@ def _first(
         work = _OfGroups(model, target, known, tolerance, number)
         blocks, n_iter = zip(*parallel(work, range(n)), strict=True)
         return _iterate(model, target, joined(target.xp, blocks), AT_ONCE, np.array(n_iter))
-    if not target.mixed:
+    if model.otherwise is None or not target.mixed:
         blocks, count = model.prepare(target, starts)
         return _iterate(model, target, blocks, tolerance, np.broadcast_to(count, n))
     begun = (
