@@ -17,9 +17,10 @@ from partita.evidence import Evidence
 from partita.partitions import canonical, enumerate_partitions
 from partita.search import Greedy, Linkage, polish
 from partita.search._greedy_blocks import recombine
+from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import problem
-from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_run import Run
 from partita.search._greedy_similarity import SimilarityProblem
 from partita.search._greedy_starts import KINDS, from_draws
 
@@ -182,6 +183,25 @@ def test_splitting_a_block_off_gains_what_was_foretold(name):
         assert_allclose(rise, state.totals[0] - e, atol=1e-9)
         assert_allclose(gain, alpha @ (state.j - saved[1]) - slope * rise, atol=1e-9)
         state.restore(saved)
+
+
+def test_an_item_is_followed_by_those_like_it():
+    with_first = np.repeat([0, 1], [12, 10])
+    with_second = np.where(np.arange(22) < 10, 0, 1)
+    draws = pt.Draws([with_first] * 4 + [with_second] * 5)
+    evidence, loss = Evidence(draws=draws), NAMED["vi"]
+    state = DrawsProblem(draws, loss, merge=False).state()
+    run = Run(state, np.random.default_rng(0), 22, Clock())
+    state.load(with_first)
+    one_alone = np.where(np.arange(22) == 11, 1, with_first)
+    values = losses.expected(loss, np.stack([with_first, one_alone, with_second]), evidence)
+    assert values[1] > values[0] > values[2]
+    run.settle()
+    assert np.array_equal(state.labels, with_first)
+    assert run.nudge()
+    assert np.array_equal(canonical(state.labels), with_second)
+    assert_allclose(state.value, values[2], atol=1e-9)
+    assert not run.nudge()
 
 
 @pytest.mark.parametrize("name", ["vi", "nid"])

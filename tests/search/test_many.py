@@ -10,7 +10,7 @@ from partita.distributed import _items
 from partita.draws import DenseCounts, _blocks, _counts, joint_counts
 from partita.losses import VI, Binder
 from partita.search import Greedy, _large, polish
-from partita.search._greedy_run import Clock
+from partita.search._greedy_clock import Clock
 from partita.search._large import extend, extend_by_similarity, sample
 from partita.search._scoring import Rows, best_mergers
 from partita.search._streamed import StreamedState, settle

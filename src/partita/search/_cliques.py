@@ -20,7 +20,7 @@ from partita.errors import MissingDependencyError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.search._greedy_run import Clock
+    from partita.search._greedy_clock import Clock
 
     Matrix: TypeAlias = NDArray[np.float64]
 

@@ -9,7 +9,8 @@ import numpy as np
 from partita import kernels, validate
 from partita.losses import RatioLoss
 from partita.partitions import distinct_rows
-from partita.search._greedy_state import LANES, DrawsState
+from partita.search._greedy_state import DrawsState
+from partita.search._greedy_tables import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,9 +15,9 @@ import numpy as np
 from partita import validate
 from partita.errors import PartitaWarning
 from partita.search._common import Candidate
+from partita.search._greedy_clock import Clock
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import on_draws
-from partita.search._greedy_run import Clock
 from partita.search._large import central_draw, extend, has_many_clusters, sample, stand_in
 from partita.search._streamed import StreamedState, settle
 

@@ -12,9 +12,10 @@ from partita.distributed import map_blocks
 from partita.partitions import canonical
 from partita.search import _greedy_starts as starting
 from partita.search._common import Candidate
+from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import on_draws, problem
-from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_run import Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +33,7 @@ _FEW_DRAWS = 150  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
+_LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
 _LEADERS = 3  # of these that are carried on to more draws
 _POOL = 12  # ends of first runs from which others take clusters over
@@ -108,8 +110,8 @@ class Plan:
         moves = self.settings.moves
         light = tuple(m for m in moves if m in ("sweep", "merge")) or moves
         self._begin(shared, light)
-        pool = self._leaders(1 if self.is_agreed else _POOL)
-        leaders = self._ranked(pool)[:_LEADERS]
+        pool = self._leaders(_POOL)
+        leaders = self._ranked(pool)[: 1 if self.is_agreed else _LEADERS]
         if self._few != self.max_draws and not self.clock.is_up():
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
             self.found = []
@@ -161,7 +163,7 @@ class Plan:
         if not self.found:
             return False
         best = min(self.found, key=lambda f: f.value)
-        level = _LEVEL if self._few is not None else 1e-9
+        level = 1e-9 if self._few is None else _LEVEL_BENT if self._is_bent else _LEVEL
         bar = best.value + level * abs(best.value)
         same = {f.start for f in self.found if f.value <= bar}
         others = [f for f in self.found if f.value > bar]

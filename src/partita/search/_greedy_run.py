@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from partita.search._greedy_blocks import recombine
+from partita.search._greedy_clock import Clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,43 +27,13 @@ _PAIRS = 16  # of items that are tried together at a time
 _BESIDE = 0.5  # chance that a cluster is rebuilt together with one beside it
 _TOGETHER = 3  # clusters rebuilt at once, at most
 _GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
+_NUDGED = 12  # items of least cost that are moved to see whether others follow
+_FOLLOW = 16  # of which so many may
 _FROM_OTHERS = 0.7  # chance that it comes from where another run ended
 _HOPELESS = 0.4  # loss above the best, in shares of it for an item, that pairs do not make good
 _MOST = 24  # clusters that patience counts at most
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft")
-
-
-class Clock:
-    """When to stop: at a deadline, or when told to; and what was kept when.
-
-    ``history`` holds the seconds since the start, the loss of what a run kept then, and the share
-    of the draws that this loss was taken on.
-    """
-
-    def __init__(self, time_limit: float | None = None) -> None:
-        self.began = time.monotonic()
-        self.deadline = np.inf if time_limit is None else self.began + time_limit
-        self.was_stopped = False
-        self.share = 1.0
-        self.history: list[tuple[float, float, float]] = []
-
-    def reserve(self, seconds: float) -> None:
-        """End so much sooner, but at most by half of the time, for what comes after the search."""
-        if np.isfinite(self.deadline):
-            self.deadline -= min(seconds, 0.5 * (self.deadline - self.began))
-
-    def note(self, loss: float) -> None:
-        """Remember that a run kept something of this loss now."""
-        self.history.append((time.monotonic() - self.began, loss, self.share))
-
-    def stop(self) -> None:
-        """Make every run that looks at this clock end."""
-        self.was_stopped = True
-
-    def is_up(self) -> bool:
-        """Whether the time is over."""
-        return self.was_stopped or time.monotonic() >= self.deadline
 
 
 @dataclass
@@ -106,6 +76,8 @@ class Run:
             self.shake(patience, shakes)
             if self._recombine():
                 self.shake(patience, shakes)
+            while self.sweeps and self.nudge():
+                pass
         if not self.sweeps and "merge" in moves:
             self.merge()
         self.keep()
@@ -189,7 +161,7 @@ class Run:
         if seeds is not None:
             free = np.flatnonzero(state.sizes == 0)
             targets[np.isin(items, seeds)] = free[: seeds.size]
-        return self._attempt(items, targets, items)
+        return self._attempt(items, targets, items, is_wide=self._is_wide)
 
     def graft(self, item: int) -> bool:
         """Make a cluster of what an item shares one with in some draw; keep it if that is better.
@@ -213,18 +185,47 @@ class Run:
             return False
         items = np.flatnonzero(inside)
         targets = np.full(items.size, free[0])
-        return self._attempt(items, targets, self.rng.permutation(np.flatnonzero(touched)))
+        order = self.rng.permutation(np.flatnonzero(touched))
+        return self._attempt(items, targets, order, is_wide=self._is_wide)
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.is_thorough and self.is_softened
+
+    def nudge(self) -> bool:
+        """Move an item that it costs least, and let those follow that it costs little; keep a gain.
+
+        Items that are much alike hold one another where they are.
+        """
+        labels = self.state.labels
+        costs, targets = self.state.margins(self.limit)
+        near = np.argsort(costs, kind="stable")
+        for item in near[:_NUDGED]:
+            if targets[item] < 0 or self.clock.is_up():
+                return False
+            alike = (labels[near] == labels[item]) & (targets[near] == targets[item])
+            order = near[alike & (near != item)][:_FOLLOW]
+            if order.size and self._attempt(
+                np.array([item]), targets[[item]], np.append(order, item)
+            ):
+                return True
+        return False
 
     def _attempt(
-        self, items: NDArray[np.int64], targets: NDArray[np.int64], order: NDArray[np.int64]
+        self,
+        items: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        order: NDArray[np.int64],
+        *,
+        is_wide: bool = False,
     ) -> bool:
         """Move items (-1: to where they are best), settle those of ``order``; keep it if better.
 
-        A thorough run settles all items, and pairs of them, before it judges, unless the loss is
-        too high by then.
+        If it ``is_wide`` all items settle, and pairs of them, before that is judged, unless the
+        loss is too high by then.
         """
         state, before, saved = self.state, self.state.value, self.state.save()
-        least, is_wide = 1e-11 * max(1.0, abs(before)), self.is_thorough and self.is_softened
+        least = 1e-11 * max(1.0, abs(before))
         hopeless = before + _HOPELESS / state.labels.size * abs(before)
         bar = hopeless if is_wide else before - least
         is_promising = state.attempt(items, targets, order, self.limit, bar)

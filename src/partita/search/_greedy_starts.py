@@ -10,8 +10,9 @@ from partita import losses
 from partita.losses import PEAR, VI, Binder, RatioLoss, VILowerBound
 from partita.nmf import factorize
 from partita.partitions import canonical
+from partita.search._greedy_clock import Clock
 from partita.search._greedy_problem import resampled
-from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_run import Run
 from partita.search._greedy_similarity import SimilarityProblem
 from partita.search._hierarchy import dendrogram
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from partita import kernels
+from partita.search._greedy_tables import LANES, Room, width_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from partita.search._greedy_draws import DrawsProblem
     from partita.typing import IntArray
 
-LANES = 8
 _SETTLED = 3  # sweeps over the items of an attempt
 _ROUNDS = 50  # of moving pairs in one compiled call
 _CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
@@ -24,21 +24,6 @@ _CALL = 20_000_000  # table entries read in one compiled call, some ten millisec
 def _compiled() -> Any:
     """The compiled moves; they know arrays, not types."""
     return kernels.greedy_draws
-
-
-class _Room:
-    """Memory for a table of any width, its rows on cache lines, taken anew only to grow."""
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype, self.raw = np.dtype(dtype), np.zeros(64, dtype=np.uint8)
-
-    def table(self, shape: tuple[int, int]) -> NDArray[Any]:
-        """A table of this shape; what it holds is undefined."""
-        size = shape[0] * shape[1] * self.dtype.itemsize
-        if self.raw.size < size + 64:
-            self.raw = np.empty(size + 64, dtype=np.uint8)
-        start = -self.raw.ctypes.data % 64
-        return np.asarray(self.raw[start : start + size].view(self.dtype).reshape(shape))
 
 
 def never() -> bool:
@@ -58,8 +43,8 @@ class DrawsState:
         self.totals, self.quiet = np.zeros(1), np.array([0, 1 << 62])
         self._own, self._trial = np.zeros(p.m), np.zeros(p.m)
         self._value, self._doubt = np.inf, 2.0 if p.n_items <= 32 else 8 / p.n_items
-        self._counts = _Room(np.uint16 if p.n_items < 1 << 16 else np.uint32)
-        self._table = _Room(np.float32)
+        self._counts = Room(np.uint16 if p.n_items < 1 << 16 else np.uint32)
+        self._table = Room(np.float32)
         self._widen(LANES)
         self.counts[:] = 0
 
@@ -74,7 +59,7 @@ class DrawsState:
     def _grow(self, n_columns: int) -> None:
         """Make room for ``n_columns`` clusters and one more, keeping those there are."""
         counts, table, sizes = self.counts.copy(), self.table.copy(), self.sizes
-        self._widen(_width(n_columns))
+        self._widen(width_for(n_columns))
         self.counts[:, : sizes.size], self.sizes[: sizes.size] = counts, sizes
         self.table[:, : sizes.size] = table
         self.counts[:, sizes.size :], self.table[:, sizes.size :] = 0, self.problem.step[0]
@@ -82,7 +67,7 @@ class DrawsState:
     def fit(self) -> None:
         """Make the tables as narrow as the clusters allow, if that is much."""
         active = np.flatnonzero(self.sizes)
-        if self.sizes.size > 1.5 * _width(active.size):
+        if self.sizes.size > 1.5 * width_for(active.size):
             columns = np.zeros(self.sizes.size, dtype=np.int64)
             columns[active] = np.arange(active.size)
             self.load(columns[self.labels])
@@ -102,8 +87,8 @@ class DrawsState:
         p = self.problem
         self.labels[:] = labels
         n_clusters = max(int(labels.max()) + 1, p.usual if labels.min() < 0 else 0)
-        if _width(n_clusters) != self.sizes.size:
-            self._widen(_width(n_clusters))
+        if width_for(n_clusters) != self.sizes.size:
+            self._widen(width_for(n_clusters))
         inside = self.labels >= 0
         self.sizes[:] = np.bincount(self.labels[inside], p.weight[inside], self.sizes.size)
         _compiled().load(p.rows, p.weight, self.labels, self.counts)
@@ -320,6 +305,16 @@ class DrawsState:
         self.linearise()
         return is_better
 
+    def margins(self, limit: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """What it costs each item to go where it costs least, and where that is, -1 for nowhere."""
+        p = self.problem
+        costs, targets = np.empty(p.n), np.empty(p.n, dtype=np.int64)
+        cast(Any, kernels.greedy_pairs).margins(
+            *self._tables(), self.alpha32, self.alpha, self.slope, limit, self._block, self._gains,
+            self._own, costs, targets,
+        )  # fmt: skip
+        return costs, targets
+
     def _loss(self, j: NDArray[np.float64], e: float) -> float:
         """The loss at totals j and e."""
         p = self.problem
@@ -409,8 +404,3 @@ class DrawsState:
             float(self.totals[0]), p.num, p.den, p.w, p.total, self._trial, values,
         )  # fmt: skip
         return pairs, values
-
-
-def _width(n_clusters: int) -> int:
-    """The columns of tables for this many clusters, and at least one more."""
-    return LANES * ((n_clusters + n_clusters // 4) // LANES + 1)

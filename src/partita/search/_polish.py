@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partita.partitions import canonical
+from partita.search._greedy_clock import Clock
 from partita.search._greedy_large import goes_in_rounds, polish_both_ways
 from partita.search._greedy_problem import check, problem
-from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_run import Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

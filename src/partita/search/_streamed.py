@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from partita.draws import Draws
     from partita.losses import RatioLoss
-    from partita.search._greedy_run import Clock
+    from partita.search._greedy_clock import Clock
     from partita.search._scoring import Counts
     from partita.typing import FloatArray, IntArray
 

@@ -14,8 +14,9 @@ from partita.losses import Binder, RatioLoss, name_of
 from partita.partitions import canonical
 from partita.search import _cliques
 from partita.search._common import Candidate
+from partita.search._greedy_clock import Clock
 from partita.search._greedy_problem import problem
-from partita.search._greedy_run import Clock, Run
+from partita.search._greedy_run import Run
 from partita.search._greedy_similarity import SimilarityProblem
 
 if TYPE_CHECKING:

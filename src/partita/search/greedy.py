@@ -13,10 +13,11 @@ from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.partitions import canonical
 from partita.search._common import Candidate
+from partita.search._greedy_clock import Clock
 from partita.search._greedy_large import goes_in_rounds, search_large
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import check
-from partita.search._greedy_run import MOVES, Clock
+from partita.search._greedy_run import MOVES
 from partita.search._greedy_starts import KINDS
 
 if TYPE_CHECKING:
