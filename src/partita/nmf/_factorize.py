@@ -286,8 +286,9 @@ def _in_flight(target: Target, model: Model, n_init: int, solver: str) -> int:
     if not device.is_gpu or solver == "mu":  # R's updates alone fill a card, or share a stack
         return 1
     whole = target if target.merged is None else target.shrunk("merged", model.power)
-    if model.dense_only and whole.double.coarse is not None:
-        whole.double.shrunk("coarse", model.power)
+    exact = whole.double
+    if model.dense_only and exact.coarse is not None:
+        exact.shrunk("coarse", model.power)
     block = min(device_block(device), n_init * target.n_items**2)
     return max(1, min(LANES, device.free_memory() // (TEMPORARIES * 8 * block)))
 
