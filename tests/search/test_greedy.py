@@ -21,7 +21,7 @@ from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_problem import problem
 from partita.search._greedy_run import Run
-from partita.search._greedy_similarity import SimilarityProblem
+from partita.search._greedy_similarity import SimilarityProblem, SimilarityState
 from partita.search._greedy_starts import KINDS, from_draws
 
 NAMED = {name: loss for name, loss in losses.NAMES.items() if isinstance(loss, losses.RatioLoss)}
@@ -147,24 +147,33 @@ def test_two_items_change_places_where_neither_would_go_alone(name):
     assert np.array_equal(state.labels, truth)
 
 
-@pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])
+def parts(state):
+    """What a state consists of."""
+    if isinstance(state, SimilarityState):
+        return state.sizes, state.sums.T, state.own, state.totals
+    return state.sizes, state.counts, state.table, state.j
+
+
+@pytest.mark.parametrize("loss", ALL, ids=repr)
 @given(draws=weighted_draws(30), seed=st.integers(0, 99), share=st.floats(-0.2, 0.2))
-def test_an_attempt_is_below_its_bar_or_leaves_all_as_it_was(name, draws, seed, share):
-    evidence, loss = Evidence(draws=draws), NAMED[name]
-    state, rng = DrawsProblem(evidence.distinct, loss).state(), np.random.default_rng(seed)
+def test_an_attempt_is_below_its_bar_or_leaves_all_as_it_was(loss, draws, seed, share):
+    evidence = Evidence(draws=draws)
+    for shared in problems(loss, evidence):
+        check_attempt(shared.state(), loss, evidence, np.random.default_rng(seed), share)
+
+
+def check_attempt(state, loss, evidence, rng, share):
     state.load(canonical(rng.integers(0, 4, state.labels.size)))
     order = rng.permutation(np.flatnonzero(state.labels <= rng.integers(0, 2)))
     targets = rng.choice([-1, 0, int(np.flatnonzero(state.sizes == 0)[0])], order.size)
     before, bar = state.value, state.value + share
-    kept = [x.copy() for x in (state.labels, state.sizes, state.counts, state.table, state.j)]
-    is_below = state.attempt(order, targets, order, draws.n_items, bar)
+    kept = [state.labels.copy(), *(x.copy() for x in parts(state))]
+    is_below = state.attempt(order, targets, order, evidence.n_items, bar)
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
     if is_below:
         assert state.value < bar
     elif np.array_equal(state.labels, kept[0]):
-        for now, then in zip(
-            (state.sizes, state.counts, state.table, state.j), kept[1:], strict=True
-        ):
+        for now, then in zip(parts(state), kept[1:], strict=True):
             assert_allclose(now[..., : then.shape[-1]], then, atol=1e-9)
     else:  # the same clusters in other columns
         assert_allclose(state.value, before, atol=1e-9)

@@ -12,6 +12,7 @@ import numpy as np
 
 from partita.kernels._compile import inner, jit
 
+WORSE, BETTER, FULL = 0, 1, 2
 AFFINE, LOG, ANY = 0, 1, 2
 GRID = 128  # points of the grid in each unit
 
@@ -222,6 +223,62 @@ def sweep(
         _shift(P, i, best, 1, labels, sums, own, sizes)
         quiet[0] = 0
     return end
+
+
+@inner
+def _total(labels, own, sizes, cell, shape, grid, totals):
+    """Recompute the totals from sizes and sums."""
+    totals[0] = 0.0
+    for k in range(sizes.shape[0]):
+        totals[0] += cell[sizes[k]]
+    totals[1] = joint(labels, own, shape, grid)
+
+
+@jit
+def attempt(
+    items, targets, order, n_sweeps, bar, P, labels, sums, own, sizes, cell, shape, grid, alpha,
+    slope, t, num, den, limit, totals, gains, logs, quiet,
+):  # fmt: skip
+    """Move items to their targets, allocate those with none, sweep over ``order``, look, go back.
+
+    ``order`` holds the items that may move, those of ``items`` among them. Returns BETTER if the
+    loss is below ``bar`` now, WORSE if not and all is as it was, or the clusters are the same
+    again, FULL if no free column was left and all is as it was.
+    """
+    n = labels.shape[0]
+    w, old, e, j = cell[n], labels[order], totals[0], totals[1]
+    before = loss(t, e, j, num, den, w, n)
+    least, value, status = 1e-11 * max(1.0, abs(before)), before, WORSE
+    move(items, targets, P, labels, sums, own, sizes)
+    rest = order[labels[order] < 0]
+    if allocate(
+        rest, 0, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals, gains,
+        logs,
+    ) < rest.shape[0]:  # fmt: skip
+        status = FULL
+    _total(labels, own, sizes, cell, shape, grid, totals)
+    quiet[0], quiet[1] = 0, order.shape[0]
+    for _ in range(n_sweeps if status != FULL else 0):
+        last = loss(t, totals[0], totals[1], num, den, w, n)
+        if abs(last - before) <= least:
+            return WORSE
+        done = sweep(
+            order, 0, order.shape[0], P, labels, sums, own, sizes, cell, shape, grid, t, num, den,
+            limit, totals, gains, logs, quiet,
+        )  # fmt: skip
+        if done < order.shape[0]:
+            status = FULL
+            break
+        value = loss(t, totals[0], totals[1], num, den, w, n)
+        if quiet[0] >= quiet[1] or value - bar > last - value:
+            break
+    if status != FULL and abs(value - before) <= least:
+        return WORSE
+    if status != FULL and value < bar:
+        return BETTER
+    move(order, old, P, labels, sums, own, sizes)
+    totals[0], totals[1] = e, j
+    return status
 
 
 @jit

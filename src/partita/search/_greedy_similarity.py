@@ -10,7 +10,7 @@ import numpy as np
 
 from partita import kernels
 from partita.losses import RatioLoss
-from partita.search._greedy_state import never
+from partita.search._greedy_state import SETTLED, never
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +45,7 @@ class SimilarityProblem:
         self.t = float((loss.cell(similarity.row_sums) / similarity.row_sums).sum())
         self.num = np.array(astuple(loss.numerator), dtype=np.float64)
         self.den = np.array(astuple(loss.denominator), dtype=np.float64)
+        self.is_linear = not self.den[[1, 2, 4, 5]].any()
         self.alpha = -float(self.num[2])
         ratio = self.t / float(self.cell[-1]) if self.cell[-1] else 0.0
         self.slope = float(self.num[1] + 0.5 * self.num[4] + self.num[5] * ratio)
@@ -84,7 +85,7 @@ class SimilarityState:
         self.labels = np.full(problem.n, -1, dtype=np.int64)
         self.own, self.totals = np.ones(problem.n), np.zeros(2)
         self.quiet = np.array([0, 1 << 62])
-        self._linear = problem.alpha, problem.slope
+        self._linear, self._linear_at = (problem.alpha, problem.slope), (np.nan, np.nan)
         self.sizes, self.sums = np.zeros(0, dtype=np.int64), np.zeros((0, problem.n))
         self._grow(7)
 
@@ -168,8 +169,24 @@ class SimilarityState:
     def attempt(
         self, items: IntArray, targets: IntArray, order: IntArray, limit: int, bar: float
     ) -> bool | None:
-        """None: there is no compiled call for all of it."""
-        return None
+        """Move ``items``, allocate those of ``order`` that are in no cluster, sweep over these.
+
+        Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters
+        are the same in other columns. None if that is too much to be done in one call.
+        """
+        p, compiled = self.problem, _compiled()
+        if (SETTLED + 2) * order.size > self.visits:
+            return None
+        self._linearise()
+        alpha, slope = (p.alpha, p.slope) if 2 * order.size > p.n else self._linear
+        while True:
+            status = compiled.attempt(
+                items, targets, order, SETTLED, bar, *self._tables(), alpha, slope, p.t, p.num,
+                p.den, limit, self.totals, self._gains, self._logs, self.quiet,
+            )  # fmt: skip
+            if status != compiled.FULL:
+                return bool(status == compiled.BETTER)
+            self._grow(self.sizes.size)
 
     def company(self, item: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Which items are more similar to this one than some number."""
@@ -185,9 +202,14 @@ class SimilarityState:
         best = int(likeness.argmax())
         return best if likeness[best] >= 0 else -1
 
-    def _slopes(self) -> tuple[float, float]:
-        """-∂/∂j and ∂/∂e of the loss here, by differences."""
-        e, j = self.totals
+    def _linearise(self) -> None:
+        """Take the slopes of a loss that is not linear here, unless they were taken here."""
+        at = float(self.totals[0]), float(self.totals[1])
+        if not self.problem.is_linear and at != self._linear_at:
+            self._linear, self._linear_at = self._slopes(*at), at
+
+    def _slopes(self, e: float, j: float) -> tuple[float, float]:
+        """-∂/∂j and ∂/∂e of the loss, by differences."""
         at, de, dj = self._loss(e, j), 1e-6 * max(abs(e), 1.0), 1e-6 * max(abs(j), 1.0)
         return -(self._loss(e, j + dj) - at) / dj, (self._loss(e + de, j) - at) / de
 
@@ -210,8 +232,8 @@ class SimilarityState:
         if targets.size and int(targets.max()) >= self.sizes.size:
             self._grow(int(targets.max()))
         p = self.problem
-        if self.is_complete and p.den[[1, 2, 4, 5]].any():
-            self._linear = self._slopes()
+        if self.is_complete:
+            self._linearise()
         _compiled().move(items, targets, p.matrix, self.labels, self.sums, self.own, self.sizes)
         if self.is_complete:
             self.refresh()

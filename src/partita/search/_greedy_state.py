@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from partita.search._greedy_draws import DrawsProblem
     from partita.typing import IntArray
 
-_SETTLED = 3  # sweeps over the items of an attempt
+SETTLED = 3  # sweeps over the items of an attempt
 _ROUNDS = 50  # of moving pairs in one compiled call
 _CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
 
@@ -218,12 +218,12 @@ class DrawsState:
         are the same in other columns. None if that is too much to be done in one call.
         """
         p, compiled = self.problem, cast(Any, kernels.greedy_attempt)
-        if (_SETTLED + 2) * order.size > self.visits:
+        if (SETTLED + 2) * order.size > self.visits:
             return None
         guide = p.guide if 2 * order.size > p.n else (self.alpha32, self.slope)
         while True:
             status, slope, value = compiled.attempt(
-                items, targets, order, _SETTLED, self._value, bar, *self._tables(), *guide,
+                items, targets, order, SETTLED, self._value, bar, *self._tables(), *guide,
                 self.alpha32, self.alpha, p.bent_slope if p.is_linear else self.slope, limit,
                 self._block, self._gains, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
                 p.total, p.is_linear, self._doubt, self._trial, self.quiet,
