@@ -1,9 +1,11 @@
 """Time and memory against items, draws and clusters; the million; implicit against dense.
 
     python benchmarks/growth.py million [--sizes equal|power] [--search nmf-ls|auto|...] [--stored]
+    python benchmarks/growth.py million --items 200000 --draws 500 --clusters 1500 --search auto
     python benchmarks/growth.py curve items|draws|clusters [--search ...] [--json FILE]
     python benchmarks/growth.py agree [--items 20000] [--model ls]
     python benchmarks/growth.py passes [--items 50000] [--draws 500]
+    python benchmarks/growth.py rounds [--clusters 100] [--spread 0.04] [--loss vi]
 
 Every measurement is a process of its own, so that its peak memory is its own; seconds are of the
 processor, user and system, all threads together, since those do not depend on what else the machine
@@ -110,7 +112,12 @@ def exponent(xs: list[float], ys: list[float]) -> float:
     return float(np.polyfit(np.log(xs[half:]), np.log(np.maximum(ys[half:], 1e-3)), 1)[0])
 
 
-SHAPES = {"million": (1_000_000, 1_000), "agree": (20_000, 200), "passes": (50_000, 500)}
+SHAPES = {
+    "million": (1_000_000, 1_000),
+    "agree": (20_000, 200),
+    "passes": (50_000, 500),
+    "rounds": (3_000, 200),
+}
 CURVES = {
     "items": [(1_000 * 2**i, 200, 10) for i in range(11)],
     "draws": [(50_000, m, 10) for m in (250, 1_000, 4_000)],
@@ -144,7 +151,7 @@ def curve(arguments: argparse.Namespace) -> None:
             f"{row['peak_mib']:8,} {row['ari']:8.5f} {ratio}"
         )
         before = row
-    for what in ("cpu_s", "peak_mib"):
+    for what in ("cpu_s", "peak_mib") if len(rows) > 2 else ():
         print(f"exponent of {what}: {exponent(xs, [float(row[what]) for row in rows]):.2f}")
     if arguments.json:
         Path(arguments.json).write_text(json.dumps(rows, indent=1))
@@ -158,7 +165,7 @@ def words(arguments: argparse.Namespace) -> dict[str, object]:
 
 def million(arguments: argparse.Namespace) -> None:
     """Measure a million items and a thousand draws: 1 GB of labels."""
-    n_clusters = 10 if arguments.sizes == "equal" else 50
+    n_clusters = arguments.clusters or (10 if arguments.sizes == "equal" else 50)
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         shape = (arguments.items, arguments.draws, n_clusters)
         measured(folder, *shape, **words(arguments))
@@ -196,6 +203,42 @@ def agree(arguments: argparse.Namespace) -> None:
         print(json.dumps(row), flush=True)
 
 
+def overlapping(n_items: int, n_draws: int, n_clusters: int, spread: float) -> np.ndarray:
+    """Draws of points in the plane, each in a cluster by its density; a fifth of them joined."""
+    random = np.random.default_rng(1)
+    centres, truth = random.random((n_clusters, 2)), random.integers(0, n_clusters, n_items)
+    points = centres[truth] + spread * random.normal(size=(n_items, 2))
+    far = ((points[:, None] - centres) ** 2).sum(2) / (2 * spread**2)
+    share = np.exp(-(far - far.min(1, keepdims=True)))
+    edges = (share / share.sum(1, keepdims=True)).cumsum(1)
+    out = np.empty((n_draws, n_items), np.uint16)
+    for row in out:
+        labels = (random.random((n_items, 1)) > edges).sum(1).clip(0, n_clusters - 1)
+        column, joined = np.arange(n_clusters), random.random(n_clusters) < 0.2
+        column[joined] = random.integers(0, n_clusters, joined.sum())
+        row[:] = column[labels]
+    return out
+
+
+def rounds(arguments: argparse.Namespace) -> None:
+    """Compare greedy runs with the rounds that stand in for them where clusters are many."""
+    import partita as pt
+    from partita.search import _large
+
+    shape = (arguments.items, arguments.draws, arguments.clusters)
+    draws = pt.Draws(overlapping(*shape, arguments.spread))
+    for how, work in (("runs", 10**15), ("rounds", 0)):
+        _large._WORK = work
+        began = time.process_time()
+        best = pt.estimate(draws, loss=arguments.loss, rng=0)
+        seconds = time.process_time() - began
+        print(
+            f"{how:8} {seconds:8.1f} s {best.n_clusters:6} clusters, "
+            f"expected {arguments.loss} {best.expected_loss:.6f}",
+            flush=True,
+        )
+
+
 def passes(arguments: argparse.Namespace) -> None:
     """Print what each kind of pass over the draws costs a label, in ns of one core."""
     import partita as pt
@@ -227,7 +270,7 @@ def parsed() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("one", "million", "curve", "agree", "passes"):
+    for name in ("one", "million", "curve", "agree", "passes", "rounds"):
         command = commands.add_parser(name)
         command.add_argument("--search", default="nmf-ls+")
         command.add_argument("--loss", default="vi")
@@ -241,6 +284,11 @@ def parsed() -> argparse.Namespace:
         if name in SHAPES:
             command.add_argument("--items", type=int, default=SHAPES[name][0])
             command.add_argument("--draws", type=int, default=SHAPES[name][1])
+        if name == "million":
+            command.add_argument("--clusters", type=int, help="10, or 50 of sizes 1, 1/2, 1/3, ...")
+        if name == "rounds":
+            command.add_argument("--clusters", type=int, default=100)
+            command.add_argument("--spread", type=float, default=0.04)
         if name == "agree":
             command.add_argument("--model", default="ls")
             command.add_argument("--ranks", type=int, nargs="+", default=[10])
@@ -260,7 +308,13 @@ def main() -> None:
     if arguments.command == "one":
         print(json.dumps(one(arguments)))
         return
-    commands = {"million": million, "curve": curve, "agree": agree, "passes": passes}
+    commands = {
+        "million": million,
+        "curve": curve,
+        "agree": agree,
+        "passes": passes,
+        "rounds": rounds,
+    }
     commands[arguments.command](arguments)
 
 

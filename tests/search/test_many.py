@@ -147,6 +147,7 @@ def test_stores_and_memory_give_one_answer_of_many_clusters(
         draws = pt.read_draws(tmp_path / "draws.npy", stored=stored)
         best = pt.estimate(draws, rng=0)
         assert best.info["start"] == "draws"
+        assert best.info["many_clusters"]
         assert pt.adjusted_rand_index(best.labels, truth) == 1.0
         answers.append(
             (best.labels.tolist(), best.expected_loss, pt.credible_ball(best, draws).radius)

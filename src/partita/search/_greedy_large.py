@@ -50,7 +50,7 @@ def search_large(
         return
     if has_many_clusters(some.draws, some.landmarks.size):
         labels = _finished(lambda: _central(some, scored, limit), clock)
-        about: dict[str, Any] = {"start": "draws"}
+        about: dict[str, Any] = {"start": "draws", "many_clusters": True}
     else:
         small = replace(settings, starts=kinds)
         plan = Plan(small, scored, some.evidence, rng, n_jobs, Clock(half))
