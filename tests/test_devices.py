@@ -243,6 +243,33 @@ class TestFactors:
         assert np.array_equal(theirs.labels, ours.labels)
 
     @pytest.mark.parametrize("name", MODELS)
+    def test_clusters_that_are_exactly_alike(self, name, torch, as_if_many):
+        """Restarts that leave out one or another are equal but for rounding: the first is taken."""
+        labels = np.tile(np.arange(150) % 5, (10, 1))
+        words = {"model": name, "rank": 4, "n_init": 6, "rng": 0}
+        ours = pt.factorize(pt.posterior_similarity(labels), **words)
+        theirs = pt.factorize(pt.posterior_similarity(labels), **words, device="torch:cpu")
+        assert_allclose(theirs.objective, ours.objective, rtol=1e-9)
+        assert np.array_equal(theirs.labels, ours.labels)
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_objectives_of_single_precision_are_those_of_its_factors(self, name, torch):
+        """Of a fit so good that single precision could not tell what is left of the objective."""
+        rng = np.random.default_rng(0)
+        labels = np.where(
+            rng.random((100, 60)) < 0.005, rng.integers(0, 4, (100, 60)), rng.integers(0, 4, 60)
+        )
+        similarity = pt.posterior_similarity(labels)
+        fit = pt.factorize(
+            similarity, model=name, rank=6, n_init=2, solver="mu", rng=0, device="torch:cpu"
+        )
+        target = as_target(similarity.to_dense().astype(np.float32), dense_only=True)
+        for value, found in zip(fit.restart_objectives, fit.restarts, strict=True):
+            there = (None if x is None else devices.to_host(x).astype(float)[None] for x in found)
+            exact = NAMES[name].objective(target, Factors(*there))[0]
+            assert_allclose(value, exact, rtol=1e-7)
+
+    @pytest.mark.parametrize("name", MODELS)
     def test_without_room_for_double(self, name, psm, torch, monkeypatch):
         """Single precision throughout, where the matrix in double has no room."""
         monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 import partita as pt
 from partita.nmf import NAMES, Factors
 from partita.nmf._accelerate import Looks, State, run
+from partita.nmf._fast import ranking
 from partita.nmf._stacks import joined, taken
 from partita.nmf._target import of_array
 
@@ -58,3 +59,11 @@ def test_a_restart_ends_in_a_stack_where_it_ends_alone(name, psm):
         assert_allclose(together.objective[i], alone.objective[0], rtol=1e-9)
         for one, other in zip(together.blocks, alone.blocks, strict=True):
             assert_allclose(one[i], other[0], rtol=1e-6, atol=1e-9)
+
+
+def test_restarts_that_are_equal_but_for_rounding_stay_in_their_order():
+    values = np.array([3.0, 1.0 + 1e-14, 2.0, 1.0, 1.0 + 1e-9])
+    assert ranking(values).tolist() == [1, 3, 4, 2, 0]
+    assert ranking(np.array([1e-16, 0.0, 1e-3]), 1e-3).tolist() == [0, 1, 2]
+    assert ranking(np.array([1e5, 1e-300, 0.0])).tolist() == [1, 2, 0]
+    assert ranking(np.zeros(3)).tolist() == [0, 1, 2]

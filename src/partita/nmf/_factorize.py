@@ -128,7 +128,8 @@ def fit(
 def _reported(
     fits: _fast.Fits, model: str, rank: int, solver: str, normalize: str
 ) -> Factorization:
-    best = int(np.argmin(fits.objective))
+    choose = np.argmin if solver == "mu" else lambda x: _fast.ranking(x)[0]
+    best = int(choose(fits.objective))
     restarts = tuple(
         Factors(*(None if x is None else x[r, ...] for x in fits.factors))
         for r in range(fits.objective.size)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # stage leaves undone.
 TOLERANCES = (1e-2, 1e-3, 1e-5)
 AT_ONCE = 1e9  # one look, whatever the fall
+DIGITS = 12  # of objectives that are told apart
 CARRIED = (3, 1)  # how many go on to the second stage and to the third
 
 
@@ -67,7 +68,7 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
     else:
         fits = _first(model, target, starts, first, 0, parallel)
     for tolerance, carried in zip(finer_ones, CARRIED, strict=True):
-        best = np.argsort(fits.objective, kind="stable")[:carried]
+        best = ranking(fits.objective, _floor(model, target))[:carried]
         groups = best[:, None] if target.is_numpy else best[None]
         finer = parallel(_Further(model, target, fits, tolerance), groups)
         rest = np.setdiff1d(np.arange(n), best)
@@ -170,7 +171,7 @@ def _iterate(
         tolerance,
         model.per_look,
         keep=KEEP if model.dense_only else 0.0,
-        floor=NOISE * (target.total if model.dense_only else target.norm2),
+        floor=_floor(model, target),
     )
     done = None if model.advance is None else model.advance(target, state, looks)
     if done is None:
@@ -181,6 +182,21 @@ def _iterate(
     objective = to_host(exact).astype(np.float64)
     shape = objective.shape
     return Fits(found, objective, n_before + n_iter, np.broadcast_to(converged, shape).copy())
+
+
+def _floor(model: Model, target: Target) -> float:
+    """What a fall is measured against where the objective is less."""
+    return NOISE * (target.total if model.dense_only else target.norm2)
+
+
+def ranking(objective: NDArray[np.float64], floor: float = 0.0) -> NDArray[np.intp]:
+    """Restarts from the least objective on; those equal but for rounding in their own order.
+
+    Of clusters that are exactly alike a restart leaves out one and another another; which is the
+    best would else be told by the last bits of a sum, which differ between machines.
+    """
+    size = max(float(objective.min()), floor, 1e-12 * float(objective.max()))
+    return np.argsort(np.round(objective / (size or 1.0), DIGITS), kind="stable")
 
 
 def _one(factors: Factors, number: int) -> Factors:

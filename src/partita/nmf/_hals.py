@@ -60,14 +60,15 @@ def half(target: Target, P: Array, G: Array, B: Array, free: int) -> Array:
 
 
 def distance(target: Target, A: Array, B: Array) -> Array:
-    """Half the squared Frobenius distance, exact to rounding; by residuals in single precision."""
+    """Half the squared Frobenius distance, in float64; of single precision by the residuals."""
     xp = target.xp
     if target.array is None or target.dtype == xp.float64:
         P, G = target.times(B), inner(xp, B, B)
         return positive(xp, _hals_arrays.objective(xp, target.norm2, P, G, A))
-    At, n, found = xp.matrix_transpose(A), target.n_items, 0.0 * total(xp, A)
+    At, B = (xp.astype(x, xp.float64) for x in (xp.matrix_transpose(A), B))
+    n, found = target.n_items, 0.0 * total(xp, A)
     for rows in cut(n, block_size(B, n)):
-        rest = target.array[rows, :] - At[..., rows, :] @ B
+        rest = xp.astype(target.array[rows, :], xp.float64) - At[..., rows, :] @ B
         found = found + 0.5 * total(xp, rest * rest)
     return found
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _HALVINGS = 8
 _STEEPEST = 1e-6
+_TINY = 1e-150
 _LEAST = 1e-15  # as in the compiled step, which in single precision has to square it
 
 
@@ -49,10 +50,6 @@ def _columns(
     slope = xp.sum(g * d, axis=-2) - xp.sum(weight, axis=-2)
     t = _damping(xp, weight, delta * r, slope)
     return positive(xp, B + t[..., None, :] * d)
-
-
-def _tiny(xp: Any, x: Array) -> float:
-    return 1e-150 if x.dtype == xp.float64 else 1e-18
 
 
 def _descend(xp: Any, hess: Array, g: Array, B: Array, n_sweeps: int) -> tuple[Array, Array]:
@@ -100,12 +97,15 @@ def _damping(xp: Any, weight: Array, x: Array, slope: Array) -> Array:
 
 
 def divergence(xp: Any, V: Array, A: Array, B: Array) -> Array:
-    """Σ V log(V/t) - V + t with t = AᵀB, for every restart, summed in float64."""
+    """Σ V log(V/t) - V + t with t = AᵀB, for every restart, in float64 whatever the numbers are.
+
+    Where the fit is good the terms are next to nothing beside what they are differences of.
+    """
     n = V.shape[0]
-    Bt = xp.matrix_transpose(B)
+    A, Bt = (xp.astype(x, xp.float64, copy=False) for x in (A, xp.matrix_transpose(B)))
     found = 0.0 * total(xp, A)
     for part in blocks(n, block_size(B, n)):
-        v, t = V[part, :], Bt[..., part, :] @ A
-        ratio = xp.where(v > 0, v, xp.ones_like(v)) / (t + _tiny(xp, B))
+        v, t = xp.astype(V[part, :], xp.float64, copy=False), Bt[..., part, :] @ A
+        ratio = xp.where(v > 0, v, xp.ones_like(v)) / (t + _TINY)
         found = found + total(xp, v * xp.log(ratio) + (t - v))
     return found
