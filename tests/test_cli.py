@@ -48,6 +48,12 @@ def test_estimate_prints_a_table(capsys, csv):
     assert "item59" in out
 
 
+def test_estimate_lists_the_sizes_of_forty_clusters_at_most(capsys, tmp_path):
+    np.savetxt(tmp_path / "many.csv", np.tile(np.arange(50), (3, 2)), fmt="%d", delimiter=",")
+    assert main(["estimate", str(tmp_path / "many.csv"), "--search", "draws"]) == 0
+    assert "50 clusters, sizes " + "2, " * 39 + "2 and 10 more\n" in capsys.readouterr().out
+
+
 def test_estimate_as_json_and_csv_equals_python(capsys, csv, draws):
     best = pt.estimate(draws, loss="binder", search="average", rng=1)
     words = ("estimate", csv, "--loss", "binder", "--search", "average", "--seed", 1)

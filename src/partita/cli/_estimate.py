@@ -12,6 +12,8 @@ from partita.cli import _cluster, _common, _factors
 if TYPE_CHECKING:
     from partita.estimation import Estimate
 
+_SIZES = 40  # clusters whose sizes are listed above the table
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita estimate``."""
@@ -97,7 +99,9 @@ def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None)
                 "items": _common.records(frame),
             }
         )
-    sizes = ", ".join(map(str, best.sizes))
+    sizes = ", ".join(map(str, best.sizes[:_SIZES]))
+    if best.n_clusters > _SIZES:
+        sizes += f" and {best.n_clusters - _SIZES:,} more"
     head = (
         f"{validate.count_text(best.n_clusters, 'cluster')}, sizes {sizes}\n"
         f"expected {best.loss_name} {best.expected_loss:.6f}, found by {best.search_name}, "
