@@ -123,8 +123,7 @@ class Plan:
         tasks = [(f.start, f.labels, moves) for f in leaders]
         others = [shared.compress(f.labels) for f in pool if not self.is_agreed]
         is_thorough = self._is_bent and self._work <= _SMALL
-        is_product = bool(self.loss.denominator.product)
-        hardness = 4 if is_product and self.on_draws else 2 if is_product or is_thorough else 1
+        hardness = 4 if self.loss.denominator.product else 2 if is_thorough else 1
         patience = self.settings.patience * (1 if self.is_agreed else hardness)
         self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
         ends = self.found[n_starts:]

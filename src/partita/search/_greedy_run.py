@@ -31,7 +31,7 @@ _NUDGED = 12  # items of least cost that are moved to see whether others follow
 _FOLLOW = 16  # of which so many may
 _FROM_OTHERS = 0.7  # chance that it comes from where another run ended
 _HOPELESS = 0.4  # loss above the best, in shares of it for an item, that pairs do not make good
-_MOST = 24  # clusters that patience counts at most
+_LEAST, _MOST = 6, 24  # clusters that patience counts at least and at most
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft")
 
@@ -310,8 +310,8 @@ class Run:
     def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
         """Rebuild, split or graft clusters until ``patience`` times K attempts in a row failed.
 
-        K counts as 24 at most. Each cluster is first rebuilt alone, then come all the ways. Where
-        there are many items a cluster of one is left alone: its item is where it is best.
+        K counts as 6 at least and 24 at most. Each cluster is first rebuilt alone, then come all
+        the ways. Where there are many items a cluster of one is left: its item is where it is best.
         """
         state, failed = self.state, 0
         patience *= 2 if state.labels.size <= _FEW else 1
@@ -319,7 +319,7 @@ class Run:
             columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
             if columns.size == 0:
                 return
-            n_tried = min(columns.size, _MOST)
+            n_tried = min(max(columns.size, _LEAST), _MOST)
             for column in columns:
                 if failed >= patience * n_tried or self.clock.is_up():
                     return

@@ -32,7 +32,7 @@ class Greedy:
     A run starts from a partition and sweeps: items in random order, each put into the cluster
     where the loss is least, a new one included, until none moves. Then pairs of clusters are
     merged where that helps, and clusters are emptied and their items allocated anew, or taken over
-    from a draw, again and again, until ``patience`` times K (at most 24) attempts in a row were in
+    from a draw, again and again, until ``patience`` times K (6 to 24) attempts in a row were in
     vain. Every total is kept up to date, never recomputed, and checked once at the end.
 
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
