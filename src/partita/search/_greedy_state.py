@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from partita.typing import IntArray
 
 SETTLED = 3  # sweeps over the items of an attempt
-_ROUNDS = 50  # of moving pairs in one compiled call
 _CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
 
 
@@ -295,8 +294,9 @@ class DrawsState:
             self._grow(self.sizes.size)
         scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * compiled.POINTS + 1)
         value = compiled.exchange(
-            tries, _ROUNDS, *self._tables(), self.alpha32, self.alpha, limit, self._block,
-            self._gains, self._own, p.t, p.p, p.num, p.den, p.w, p.total, self._value, scores, cost,
+            tries, max(1, self.visits // p.n), *self._tables(), self.alpha32, self.alpha, limit,
+            self._block, self._gains, self._own, p.t, p.p, p.num, p.den, p.w, p.total,
+            self._value, scores, cost,
         )  # fmt: skip
         if p.is_linear:
             self.alpha[:] = p.alpha
