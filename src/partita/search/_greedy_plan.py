@@ -88,7 +88,7 @@ class Plan:
         n, self.on_draws = evidence.n_items, on_draws(loss, evidence)
         self.max_draws = settings.max_draws
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
-            most = max(250, min(800, 200_000 // n))
+            most = max(250, min(1_000, 400_000 // n))
             if evidence.distinct.n_draws > _MANY_DRAWS:
                 most = max(500, min(1_500, 600_000 // n))
             self.max_draws = most if evidence.distinct.n_draws > 1.5 * most else None

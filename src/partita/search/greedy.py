@@ -67,8 +67,8 @@ class Greedy:
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Twice
         as many where n_runs is None and the loss is hard to search (ID, NID, OMARI).
     max_draws : int, optional
-        Search on this many draws, and polish what is found on all. If None, 250 at first and then
-        250 to 800 where n_runs is None, else all.
+        Search on this many draws, and polish what is found on all. If None, 150 at first and then
+        250 to 1,000 where n_runs is None, else all.
 
     References
     ----------
