@@ -18,7 +18,7 @@ profiler, which sees every kernel on the card) and divides the time of what coun
 the clock. What counts is a matrix product, our kernel, which is two of them with the division
 between, and an elementwise pass if it moves its bytes at half the rate of a plain copy or better.
 Our kernel's own rates stand beside it: its operations against a large single-precision product on
-the same card, and the bytes of V, read once for each restart, against a copy. The issue asks for 60%.
+the same card, and the bytes of V, read once for each restart, against a copy. The aim is 60%.
 
 ``host`` runs two iterations of one restart at some ranks on one thread and scales: CPU seconds,
 halved for two cores, which flatters the CPU, since it takes them to share the work without loss,

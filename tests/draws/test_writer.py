@@ -141,6 +141,33 @@ def full_disk(data):
     raise OSError(28, "No space left on device")
 
 
+def test_what_cannot_be_put_in_its_place_is_kept_and_can_be_closed_again(tmp_path):
+    path = tmp_path / "chain.npy"
+    writer = pt.DrawsWriter(path)
+    writer.write([0, 0, 1])
+    path.mkdir()
+    for _ in range(2):
+        with pytest.raises(
+            pt.errors.FileError, match=r"chain\.npy' cannot be written.*chain\.part\.npy"
+        ):
+            writer.close()
+    writer.write([0, 1, 1])
+    path.rmdir()
+    writer.close()
+    assert pt.read_draws(path).n_draws == 2
+    assert not (tmp_path / "chain.part.npy").exists()
+
+
+def test_a_file_that_was_finished_but_not_put_in_its_place_is_carried_on_with(tmp_path):
+    path, partial = tmp_path / "chain.npy", tmp_path / "chain.part.npy"
+    with pt.DrawsWriter(path) as writer:
+        writer.write([0, 0, 1])
+    path.rename(partial)
+    with pt.DrawsWriter(path, resume=True) as writer:
+        writer.write([0, 1, 2])
+    assert pt.read_draws(path).labels.tolist() == [[0, 0, 1], [0, 1, 2]]
+
+
 def test_only_a_file_that_a_writer_left_is_carried_on_with(tmp_path):
     np.save(tmp_path / "a.part.npy", np.zeros((2, 3), np.uint8))
     with pytest.raises(pt.errors.FileError, match="move it away"):

@@ -113,8 +113,8 @@ class DrawsWriter:
         if not self.n_draws:
             self._leave()
             raise InvalidValueError("`writer` must be given at least one draw; got none.")
-        file, self._file = self._file, None
-        file.finish(self._target, self._mode)
+        self._file.finish(self._target, self._mode)
+        self._file = None
 
     def _leave(self) -> None:
         file, self._file = self._file, None

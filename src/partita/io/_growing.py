@@ -83,13 +83,21 @@ class GrowingNpy:
     def _read_form(self) -> Form:
         found = read_header(self._file, repr(self.path))
         dtype = found.dtype
-        is_ours = found.in_progress and found.offset == _HEADER and len(found.shape) == 2
-        if not is_ours or dtype is None or dtype.kind != "u":
+        is_ours = found.offset == _HEADER and len(found.shape) == 2
+        if not is_ours or dtype is None or dtype.kind != "u" or not self._was_left(found):
             raise FileError(
                 f"{self.path!r} holds {found}, not draws that a DrawsWriter left; move it away."
             )
         found = settled(found, os.fstat(self._file.fileno()).st_size)
         return Form(dtype.newbyteorder("="), *found.shape)
+
+    def _was_left(self, found: Any) -> bool:
+        """Whether a file is in progress, or one of ours that was finished but not put in place."""
+        if found.in_progress:
+            return True
+        self._file.seek(0)
+        finished = Form(found.dtype.newbyteorder("="), *found.shape).header(in_progress=False)
+        return bool(self._file.read(_HEADER) == finished)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -151,7 +159,10 @@ class GrowingNpy:
         return np.frombuffer(bytes(data), self.form.dtype.newbyteorder("<"))
 
     def finish(self, target: str, mode: int | None) -> None:
-        """Make it a plain file and put it in the place of ``target``, with that one's mode."""
+        """Make it a plain file and put it in the place of ``target``, with that one's mode.
+
+        If it cannot be put there it stays where it is, and can be finished again.
+        """
         with self._errors():
             self._file.truncate(self.form.end)
             _write(self._file, 0, self.form.header(in_progress=False))
@@ -159,7 +170,15 @@ class GrowingNpy:
             if mode is not None:
                 with suppress(OSError):  # not ours to change on some file systems
                     os.chmod(self.path, stat.S_IMODE(mode))
-            os.replace(self.path, target)
+            try:
+                os.replace(self.path, target)
+            except OSError as error:
+                self._open()
+                said = error.strerror or error
+                raise FileError(
+                    f"{target!r} cannot be written: {said}. The draws are in {self.path!r}; mend "
+                    "this and close the writer again, or move that file there."
+                ) from None
 
     def leave(self) -> None:
         """Leave the rows so far where they are, and nothing where there are none."""
