@@ -158,6 +158,16 @@ def test_what_cannot_be_put_in_its_place_is_kept_and_can_be_closed_again(tmp_pat
     assert not (tmp_path / "chain.part.npy").exists()
 
 
+def test_a_writer_says_what_it_has_and_writes_no_other_format(tmp_path):
+    with pt.DrawsWriter(tmp_path / "a.npy") as writer:
+        writer.write([0, 1])
+        assert repr(writer).endswith("a.npy', 1 draw, open)")
+    assert repr(writer).endswith("1 draw, closed)")
+    with pytest.raises(pt.errors.InvalidValueError, match=r"must end in \.npy.*'\.zarr'"):
+        pt.DrawsWriter(tmp_path / "a.zarr")
+    assert sorted(os.listdir(tmp_path)) == ["a.npy"]
+
+
 def test_a_file_that_was_finished_but_not_put_in_its_place_is_carried_on_with(tmp_path):
     path, partial = tmp_path / "chain.npy", tmp_path / "chain.part.npy"
     with pt.DrawsWriter(path) as writer:

@@ -63,6 +63,11 @@ class DrawsWriter:
 
     def __init__(self, path: Path, *, resume: bool | None = None) -> None:
         io.check_place(path)
+        suffix = os.path.splitext(os.fspath(path))[1]
+        if suffix != ".npy":
+            raise InvalidValueError(
+                f"`path` must end in .npy, the one format that grows by a draw; got {suffix!r}."
+            )
         self._target = os.path.realpath(path)
         self._mode = os.stat(self._target).st_mode if os.path.exists(self._target) else None
         if self._mode is not None and not stat.S_ISREG(self._mode):
@@ -89,6 +94,10 @@ class DrawsWriter:
     def n_draws(self) -> int:
         """The number of draws written."""
         return self._form.n_rows
+
+    def __repr__(self) -> str:
+        done = "closed" if self._file is None else "open"
+        return f"DrawsWriter({self._target!r}, {validate.count_text(self.n_draws, 'draw')}, {done})"
 
     def __enter__(self) -> DrawsWriter:
         return self
