@@ -64,8 +64,9 @@ class Greedy:
         Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"`` and ``"graft"`` (take a cluster
         over from a draw, or what is similar to an item, and let the rest settle).
     patience : float
-        Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Twice
-        as many where n_runs is None and the loss is hard to search (ID, NID, OMARI).
+        Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
+        n_runs is None and the starts disagree, twice as many for ID and NID, four times for OMARI
+        and PEAR.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 150 at first and then
         250 to 1,000 where n_runs is None, else all.
