@@ -450,7 +450,7 @@ def test_ctrl_c_before_any_answer_says_what_to_do(labels, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_greedy_plan.Plan, "run", interrupted)
-    with pytest.raises(KeyboardInterrupt, match=r"no partition had been scored .* `time_limit`"):
+    with pytest.raises(KeyboardInterrupt, match=r"no partition had been found .* `time_limit`"):
         pt.estimate(labels, rng=0)
 
 

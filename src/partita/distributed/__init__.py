@@ -2,7 +2,7 @@
 
 ``_threads``: any parts on threads, with progress and Ctrl-C. ``_items``: blocks of items of a label
 matrix that may be in memory, in a store or on a cluster. ``_dask``: a label matrix that is an array
-of Dask. Results come back in the order of the
+of Dask. ``_clock``: when work ends before it is done. Results come back in the order of the
 blocks, and where a block begins depends on the shape of the labels alone, so neither the number of
 threads nor the place of the labels ever changes an answer.
 
@@ -10,6 +10,7 @@ Imports NumPy and the standard library; knows nothing of draws beyond "a matrix 
 """
 
 from partita.distributed._alone import one_blas_thread
+from partita.distributed._clock import Clock, OutOfTimeError, current, each_under, is_up, under
 from partita.distributed._dask import DaskLabels, OnWorkers, is_dask_array
 from partita.distributed._items import (
     LabelSource,
@@ -23,13 +24,18 @@ from partita.distributed._items import (
 from partita.distributed._threads import Progress, blocks, map_blocks, progress
 
 __all__ = [
+    "Clock",
     "DaskLabels",
     "LabelSource",
     "OnWorkers",
+    "OutOfTimeError",
     "Pieces",
     "Progress",
     "blocks",
+    "current",
+    "each_under",
     "is_dask_array",
+    "is_up",
     "item_blocks",
     "map_blocks",
     "map_items",
@@ -38,4 +44,5 @@ __all__ = [
     "ordered_sum",
     "progress",
     "sum_items",
+    "under",
 ]

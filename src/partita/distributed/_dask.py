@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.distributed._alone import one_blas_thread
+from partita.distributed._clock import check
 from partita.distributed._items import RUN, Pieces, added, sums_of_runs
 from partita.distributed._threads import progress
 from partita.errors import InvalidValueError, OutOfMemoryError, PartitaWarning
@@ -108,6 +109,7 @@ class DaskLabels:
         """
         import dask
 
+        check()
         same = dask.delayed((work, convert, tuple(shared)), traverse=False, pure=False)
         groups = self._groups(parts)
         done = [self._done(same, group, at, along, reads) for at, group in enumerate(groups)]

@@ -10,7 +10,10 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
+
+from partita.distributed._clock import check
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -22,17 +25,20 @@ def blocks(total: int, size: int) -> list[slice]:
     return [slice(i, min(i + size, total)) for i in range(0, total, size)]
 
 
-def progress(total: int | None, label: str) -> Progress:
-    """Return a progress bar on stderr: after one second, and only if that is a terminal."""
+def progress(total: int | None, label: str | None) -> Progress:
+    """Return a progress bar on stderr: after one second, and only if that is a terminal.
+
+    None where the label is None.
+    """
     return Progress(total, label)
 
 
 class Progress:
     """A context manager around tqdm that costs nothing when there is no terminal."""
 
-    def __init__(self, total: int | None, label: str) -> None:
+    def __init__(self, total: int | None, label: str | None) -> None:
         self._bar = None
-        if sys.stderr is not None and sys.stderr.isatty():
+        if label is not None and sys.stderr is not None and sys.stderr.isatty():
             from tqdm import tqdm
 
             self._bar = tqdm(total=total, desc=label, delay=1.0, leave=False, file=sys.stderr)
@@ -57,32 +63,37 @@ def map_blocks(
     parts: Sequence[T],
     *,
     n_jobs: int = 1,
-    label: str = "",
+    label: str | None = "",
     stop: Callable[[], None] | None = None,
 ) -> Iterator[R]:
     """Yield ``work(part)`` for every part, in order, on ``n_jobs`` threads.
 
     No more than a few parts are in flight, so results that are large do not pile up, and leaving
-    the loop early (an exception, Ctrl-C) abandons what has not started; ``stop`` is called then,
-    to tell what has started to end.
+    the loop early (an exception, Ctrl-C, a clock that is up) abandons what has not started;
+    ``stop`` is called then, to tell what has started to end. The threads are under the clock that
+    this is called under.
     """
+    check()
     with progress(len(parts), label) as bar:
         if n_jobs == 1 or len(parts) < 2:
             for part in parts:
                 yield work(part)
                 bar.advance()
+                check()
             return
         with ThreadPoolExecutor(n_jobs, thread_name_prefix="partita") as pool:
             waiting: deque[Future[R]] = deque()
             try:
                 for part in parts:
-                    waiting.append(pool.submit(work, part))
+                    waiting.append(pool.submit(copy_context().run, work, part))
                     if len(waiting) > 2 * n_jobs:
                         yield waiting.popleft().result()
                         bar.advance()
+                        check()
                 while waiting:
                     yield waiting.popleft().result()
                     bar.advance()
+                    check()
             except BaseException:
                 if stop is not None:
                     stop()

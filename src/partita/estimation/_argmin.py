@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 _BATCH = 30_000_000  # labels of candidates evaluated together, at most
 _PATH_LABELS = 20_000_000  # labels kept along a path, at most
 _NOTHING_YET = (
-    "no partition had been scored yet, and nothing was written. `time_limit` ends a greedy search "
-    "with the best so far; fewer `ranks` and restarts of NMF, or thinned draws, give a first "
-    "answer sooner."
+    "no partition had been found yet: the draws were still being read, or the first runs had not "
+    "ended. Nothing was written. `time_limit` ends a search with the best so far; fewer `ranks` "
+    "and restarts of NMF, or thinned draws, give a first answer sooner."
 )
 
 

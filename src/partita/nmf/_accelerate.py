@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from partita.devices import to_host
+from partita.distributed import is_up
 from partita.nmf._stacks import joined, taken
 
 if TYPE_CHECKING:
@@ -49,8 +50,10 @@ def accelerate(
     xp: Any, step: Callable[[Blocks], tuple[Blocks, Array]], state: State, n_iter: int,
     keep: float = 0.0,
 ) -> State:  # fmt: skip
-    """Run ``n_iter`` extrapolated steps on all restarts at once."""
-    for _ in range(n_iter):
+    """Run ``n_iter`` extrapolated steps on all restarts at once, fewer when a clock is up."""
+    for number in range(n_iter):
+        if number and is_up():
+            break
         new, objective = step(state.ahead)
         worse = objective > state.objective
         back = worse[..., None, None]
@@ -127,8 +130,9 @@ def watch(
 ) -> tuple[State, NDArray[np.int64], NDArray[np.bool_]]:
     """Look after look until every restart has stopped; what has stopped leaves the stack.
 
-    So a restart ends where it would have ended alone. ``look`` gives the state after it, which
-    restarts are level, and which are where they were, since they can go on in this way no more.
+    So a restart ends where it would have ended alone, but for a clock that is up, which ends all
+    after the look. ``look`` gives the state after it, which restarts are level, and which are where
+    they were, since they can go on in this way no more.
     """
     rows = np.arange(state.blocks[0].shape[0])
     n_iter = np.full(rows.size, looks.most * looks.every)
@@ -137,14 +141,16 @@ def watch(
     for number in range(1, looks.most + 1):
         state, level, astray = look(state)
         stopped = level | astray
-        if not stopped.any():
-            continue
-        n_iter[rows[stopped]] = (number - astray[stopped]) * looks.every
-        converged[rows[level & ~astray]] = True
-        left.append(taken(xp, state, stopped))
-        order.append(rows[stopped])
-        rows, state = rows[~stopped], taken(xp, state, ~stopped)
+        if stopped.any():
+            n_iter[rows[stopped]] = (number - astray[stopped]) * looks.every
+            converged[rows[level & ~astray]] = True
+            left.append(taken(xp, state, stopped))
+            order.append(rows[stopped])
+            rows, state = rows[~stopped], taken(xp, state, ~stopped)
         if not rows.size:
+            break
+        if is_up():
+            n_iter[rows] = number * looks.every
             break
     if rows.size:
         left.append(state)
@@ -156,6 +162,8 @@ def run_compiled(
     call: Callable[..., int], state: State, looks: Looks, cost: float
 ) -> tuple[State, int, bool]:
     """The same for one restart, by a compiled loop that returns at least every 20 ms or so.
+
+    So often a clock is looked at.
 
     ``call(*blocks, *ahead, scalars, per_look, tolerance, n_looks)`` works in place.
     """
@@ -172,6 +180,8 @@ def run_compiled(
         if n_looks == 1:  # the loop stops after its one look either way
             now = scalars[2]
             converged = bool(before - now <= looks.tolerance * max(now, looks.floor))
+        if is_up():
+            break
     beta, cap, objective = (scalars[i : i + 1] for i in range(3))
     found = [x[None] for x in arrays]
     half = len(found) // 2

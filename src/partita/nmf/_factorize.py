@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from partita import devices, validate
 from partita.devices import to_host
+from partita.distributed import is_up
 from partita.nmf import _fast, _multiplicative, _readings, _starts
 from partita.nmf._common import Factors, Model, Target, Width, device_block
 from partita.nmf._parallel import mapper, one_blas_thread
@@ -52,6 +53,8 @@ class Factorization:
     restart_objectives : ndarray, shape (n_restarts,)
     restarts : tuple of Factors
         W, H and offset of every restart, in their order.
+    cut_short : bool
+        Whether a time limit ended it before all restarts were done.
     """
 
     model: str
@@ -66,6 +69,7 @@ class Factorization:
     converged: bool
     restart_objectives: NDArray[np.float64]
     restarts: tuple[Factors, ...]
+    cut_short: bool = False
 
     def read(self, normalize: str | None = None) -> Reading:
         """Read labels and memberships off H by another choice of its scale."""
@@ -157,12 +161,18 @@ def _mu(
     if V is None:
         V = target.operator.to_dense(n_jobs=1)
     if target.is_numpy:
-        done = list(parallel(lambda one: _multiplicative.solve(model, V, one), begun))
+        numbered = parallel(lambda i: _unless_late(model, V, begun[i], i), range(len(begun)))
+        done = [one for one in numbered if one is not None]
         found = [one[0] for one in done]
         n_iter, converged = (np.array([one[i] for one in done]) for i in (1, 2))
     else:
         found, n_iter, converged = _multiplicative.solve_all(model, V, _stack(target, begun))
     return _scored(model, target, found, n_iter, converged)
+
+
+def _unless_late(model: Model, V: Any, start: Factors, number: int) -> Any:
+    """One restart of R's updates; none where the time is up, but for the first."""
+    return None if number and is_up() else _multiplicative.solve(model, V, start)
 
 
 def _scored(
@@ -250,6 +260,9 @@ def factorize_ranks(
     comes out does not depend on how many. On a device, where a rank alone would not fill it, all
     the ranks of "mu" share one stack, and some ranks of "fast" are under way at once as far as
     memory allows. ``similarity`` may be what :func:`shared` made of one.
+
+    When the clock that this runs under is up, ranks under way end with what they have,
+    ``cut_short``, and there are no more.
     """
     from partita.nmf import NAMES
 
@@ -259,20 +272,23 @@ def factorize_ranks(
         chosen = NAMES[model]
         begun = [_starts.starts(target, chosen, rank, n_init, "random", seed) for rank in ranks]
         for rank, fits in zip(ranks, _mu_of_ranks(chosen, target, begun), strict=True):
-            yield _reported(fits, model, rank, solver, "balance")
+            yield replace(_reported(fits, model, rank, solver, "balance"), cut_short=is_up())
         return
     apart = mapper(1)
     lane = nullcontext if target.is_numpy else devices.of(target.array).lane
 
     def work(rank: int) -> Factorization:
         with lane():
-            return fit(
+            found = fit(
                 target, NAMES, model=model, rank=rank, n_init=n_init, solver=solver, init="random",
                 normalize="balance", seed=seed, parallel=apart,
             )  # fmt: skip
+        return replace(found, cut_short=is_up())
 
     at_once = n_jobs if target.is_numpy else _in_flight(target, NAMES[model], n_init, solver)
     for lo in range(0, len(ranks), at_once):
+        if lo and is_up():
+            return
         with one_blas_thread():
             done = mapper(at_once)(work, list(ranks[lo : lo + at_once])[::-1])
         yield from reversed(done)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from partita.devices import to_host
+from partita.distributed import is_up
 from partita.nmf._accelerate import KEEP, Looks, State, run
 from partita.nmf._common import NOISE, Factors
 from partita.nmf._stacks import joined, taken
@@ -43,7 +44,8 @@ def solve(
 
     On NumPy a part is one restart, run by compiled loops; on other arrays the restarts stay
     stacked, so that a GPU sees few large products. ``begins`` names the starts, for a target that
-    keeps its fits.
+    keeps its fits. When a clock is up, what is under way ends at its next look, and what has not
+    begun is left out, but for the first restart.
     """
     if target.fits is not None and (model.name, begins) in target.fits:
         known: Fits = target.fits[model.name, begins]
@@ -51,7 +53,7 @@ def solve(
     if base is not None:
         starts = solve(base, target, starts, parallel, begins=begins).factors
     fits = _stages(model, target, starts, parallel)
-    if target.fits is not None:
+    if target.fits is not None and not is_up():
         target.fits[model.name, begins] = fits
     return fits
 
@@ -63,11 +65,14 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
     first, *finer_ones = TOLERANCES
     fits: Fits
     if target.is_numpy:
-        done = parallel(lambda i: _first(model, target, _one(starts, i), first, i), range(n))
-        fits = joined(xp, done)
+        done = parallel(lambda i: _unless_late(model, target, starts, first, i), range(n))
+        fits = joined(xp, [one for one in done if one is not None])
+        n = fits.objective.size
     else:
         fits = _first(model, target, starts, first, 0, parallel)
     for tolerance, carried in zip(finer_ones, CARRIED, strict=True):
+        if is_up():
+            break
         best = ranking(fits.objective, _floor(model, target))[:carried]
         groups = best[:, None] if target.is_numpy else best[None]
         finer = parallel(_Further(model, target, fits, tolerance), groups)
@@ -75,6 +80,15 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
         fits = joined(xp, [*finer, taken(xp, fits, rest)], np.concatenate([best, rest]))
         fits = fits._replace(objective=np.maximum(fits.objective, 0.0))
     return fits
+
+
+def _unless_late(
+    model: Model, target: Target, starts: Factors, tolerance: float, number: int
+) -> Fits | None:
+    """A rough fit of one restart; none where the time is up, but for the first."""
+    if number and is_up():
+        return None
+    return _first(model, target, _one(starts, number), tolerance, number)
 
 
 def _beginning(model: Model, target: Target, restart: int) -> Model:

@@ -15,6 +15,7 @@ import numpy as np
 
 from partita import kernels
 from partita.distributed import blocks as cut
+from partita.distributed import is_up
 from partita.nmf import _hals_arrays
 from partita.nmf._accelerate import Looks, State, run, run_compiled
 from partita.nmf._common import (
@@ -164,6 +165,8 @@ def _corrected(
         state = ahead._replace(objective=now)
         if fall <= looks.tolerance * max(now[0], looks.floor):
             return state, look * looks.every, True
+        if is_up():
+            return state, look * looks.every, False
     return state, looks.most * looks.every, False
 
 

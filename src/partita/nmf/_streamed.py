@@ -10,7 +10,6 @@ landmarks alone and extended (`_divergence`). The objective of the Frobenius mod
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.distributed import Pieces, map_items
-from partita.errors import PartitaWarning
+from partita.distributed import Pieces, current, each_under, map_items, under
 from partita.nmf import _batch, _divergence, _pieces
 from partita.nmf._alternation import Field, alternate
 from partita.nmf._eigen import eigenfactor
@@ -125,6 +123,11 @@ class Streamed:
     n_init : int
         Restarts, on the landmarks.
     seed, n_jobs : int
+
+    Attributes
+    ----------
+    small : list of Factorization
+        Those of the landmarks, so far.
     """
 
     def __init__(
@@ -132,6 +135,7 @@ class Streamed:
     ) -> None:
         self.draws, self.model, self.ranks = draws, model, ranks
         self.n_init, self.seed, self.n_jobs = n_init, seed, n_jobs
+        self.small: list[Factorization] = []
         self._grouped: Groups | None = None
         self._is_exact = False
 
@@ -143,9 +147,18 @@ class Streamed:
 
     @cached_property
     def landmarks(self) -> Landmarks:
-        """Those of the sample that the restarts are fitted to."""
+        """Those of the sample that the restarts are fitted to, where they are in it.
+
+        Their labels are numbered as in all draws.
+        """
         few = self.sample.draws
-        return landmarks(few, N_LANDMARKS, self.seed, n_jobs=self.n_jobs)
+        found = landmarks(few, N_LANDMARKS, self.seed, n_jobs=self.n_jobs)
+        return replace(found, labels=self.sample.labels[:, found.items])
+
+    @property
+    def items(self) -> NDArray[np.intp]:
+        """The landmarks among all items."""
+        return self.sample.items[self.landmarks.items]
 
     @cached_property
     def field(self) -> Field:
@@ -172,22 +185,23 @@ class Streamed:
     def fits(self) -> Iterator[StreamedFit]:
         """Yield a fit for each rank.
 
-        If Ctrl-C ends the restarts, those ranks whose restarts are done are still fitted to all
-        items before it is raised again; a second one ends that too.
+        When the time is up, or Ctrl-C comes, ``small`` has what was fitted to the landmarks.
         """
         from partita.nmf._factorize import factorize_ranks
 
-        with one_blas_thread():
+        with under(None), one_blas_thread():
             matrix = self.landmarks.similarity(self.n_jobs)
         target = replace(of_array(matrix, symmetric=True), mixed=True)
         found = factorize_ranks(
             target, model=self.model, ranks=self.ranks, n_init=self.n_init, solver="fast",
             seed=self.seed, n_jobs=self.n_jobs,
         )  # fmt: skip
-        interrupts: list[KeyboardInterrupt] = []
-        yield from self._of_all(_until_interrupted(found, interrupts), matrix)
-        if interrupts:
-            raise interrupts[0]
+        yield from self._of_all(self._kept(each_under(current(), found)), matrix)
+
+    def _kept(self, found: Iterator[Factorization]) -> Iterator[Factorization]:
+        for small in found:
+            self.small.append(small)
+            yield small
 
     def _of_all(
         self, found: Iterator[Factorization], matrix: NDArray[np.float64]
@@ -287,27 +301,6 @@ class Streamed:
             self.model, small.rank, self.draws.labels, W, H, offset, max(objective, 0.0), n_iter,
             converged, small, scales, about, self.n_jobs,
         )  # fmt: skip
-
-
-def _until_interrupted(
-    found: Iterator[Factorization], interrupts: list[KeyboardInterrupt]
-) -> Iterator[Factorization]:
-    """Yield what is found until Ctrl-C, which is kept for later; raised where nothing was."""
-    n_found = 0
-    try:
-        for one in found:
-            yield one
-            n_found += 1
-    except KeyboardInterrupt as interrupt:
-        if not n_found:
-            raise
-        interrupts.append(interrupt)
-        warnings.warn(
-            "Interrupted; what was fitted to the landmarks is taken to all items before the "
-            "search ends. Ctrl-C again ends it without.",
-            PartitaWarning,
-            stacklevel=2,
-        )
 
 
 def scales_of(w2: Any, h2: Any, w1: Any) -> dict[str, NDArray[np.float64]]:

@@ -106,7 +106,7 @@ def limited(search: Any, time_limit: float) -> Search:
         tiny, direct = limited(search.tiny, time_limit), limited(search.direct, time_limit)
         return replace(search, tiny=tiny, direct=direct)
     if not is_dataclass(search) or not hasattr(search, "time_limit"):
-        able = "'auto', 'greedy' and 'exact'"
+        able = "'auto', 'greedy', 'nmf-kl' and 'exact'"
         raise InvalidValueError(
             f"`time_limit` must go with a search that knows when to stop, such as {able}; got "
             f"{name_of(cast(Search, search))!r}."

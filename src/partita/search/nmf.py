@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import losses, nmf, validate
-from partita.distributed import progress
-from partita.errors import InvalidValueError
+from partita.distributed import Clock, OutOfTimeError, each_under, progress
+from partita.errors import InvalidValueError, PartitaWarning
 from partita.partitions import smallest_dtype
 from partita.search._common import Candidate
+from partita.search._nmf_large import from_landmarks
 from partita.search._polish import polish
 
 if TYPE_CHECKING:
     from partita.evidence import Evidence
     from partita.losses import Loss
     from partita.nmf import Factorization
+
+
+_PASS = 1e-8  # seconds for each item and draw, to extend and score at last
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +60,11 @@ class NMF:
         "torch:cpu". By default where the similarity is.
     dtype : {"float32", "float64"}, optional
         Of the factors on a device, as in :func:`partita.factorize`; float32 by default.
+    time_limit : float, optional
+        Seconds after which the ranks that are done are what there is, with a warning that names
+        those left out; if none is done, what the first restarts had come to, ``cut_short``. The
+        similarity itself, and beyond 5,000 items the landmarks, are made in any case, and what is
+        polished is polished in the time that is left.
 
     References
     ----------
@@ -69,6 +79,7 @@ class NMF:
     polish: bool = False
     device: str | None = None
     dtype: str | None = None
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
         validate.lookup("model", self.model, nmf.NAMES)
@@ -80,6 +91,8 @@ class NMF:
         if self.dtype is not None:
             dtype = validate.float_dtype("dtype", self.dtype)
             object.__setattr__(self, "dtype", dtype.name)
+        if self.time_limit is not None:
+            validate.real("time_limit", self.time_limit, low=0, open_low=True)
         ranks = [validate.integer("ranks", k, least=1) for k in self.ranks]
         if not ranks or not readings:
             raise InvalidValueError("`ranks` and `normalize` must name at least one each.")
@@ -101,13 +114,13 @@ class NMF:
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield, rank by rank, one partition for each reading of the best restart."""
-        n = evidence.n_items
+        n, clock = evidence.n_items, Clock(self.time_limit)
         ranks = [k for k in self.ranks if k <= n] or [n]
         if self.device is not None and evidence.has_draws:
             _check_held(evidence.draws.labels)
         is_here = self.device is None and not evidence.is_on_device
         if evidence.is_large and self.solver == "fast" and is_here:
-            yield from self._streamed(evidence, loss, ranks, rng, n_jobs)
+            yield from self._streamed(evidence, loss, ranks, rng, n_jobs, clock)
             return
         with progress(len(ranks) * self.n_init, f"nmf-{self.model}") as bar:
             found = nmf.factorize_ranks(
@@ -123,19 +136,27 @@ class NMF:
             )
             offered: list[Candidate] = []
             matrix = self._matrix(evidence)
-            for fit in found:
+            for fit in each_under(clock, found):
                 bar.advance(self.n_init, f"rank {fit.rank}")
+                if fit.cut_short and any("cut_short" not in one.info for one in offered):
+                    break
                 read = [replace(one, info={**one.info, **matrix}) for one in self.read(fit)]
                 yield from read
                 offered += read
-        if self.polish:
+        _warn_of_ranks(ranks, offered)
+        if self.polish and not clock.is_up():
             values = losses.expected(
                 loss, np.stack([c.labels for c in offered]), evidence, n_jobs=n_jobs
             )
             best = offered[int(np.argmin(values))]
-            labels = polish(best.labels, evidence, loss, rng=rng)
-            polished = {"polished": True, "from_rank": best.info["rank"], **matrix}
-            yield Candidate(labels, info=polished)
+            yield self._polished(best, evidence, loss, rng, clock, matrix)
+
+    def _polished(
+        self, best: Candidate, evidence: Evidence, loss: Loss, rng: np.random.Generator,
+        clock: Clock, about: dict[str, Any],
+    ) -> Candidate:  # fmt: skip
+        labels = polish(best.labels, evidence, loss, rng=rng, time_limit=clock.left())
+        return Candidate(labels, info={"polished": True, "from_rank": best.info["rank"], **about})
 
     def _matrix(self, evidence: Evidence) -> dict[str, str]:
         """Where a matrix is made that the evidence does not know of."""
@@ -148,24 +169,46 @@ class NMF:
 
     def _streamed(
         self, evidence: Evidence, loss: Loss, ranks: list[int], rng: np.random.Generator,
-        n_jobs: int,
+        n_jobs: int, clock: Clock,
     ) -> Iterator[Candidate]:  # fmt: skip
-        """Yield the best reading of each rank; memberships only where it is the best so far."""
-        seed = validate.seed(rng)
-        shared = nmf.Streamed(evidence.distinct, self.model, ranks, self.n_init, seed, n_jobs)
-        best: Candidate | None = None
-        with progress(len(ranks), f"nmf-{self.model}") as bar:
-            for fit in shared.fits():
+        """Yield the best reading of each rank; memberships only where it is the best so far.
+
+        Where the time is up, or Ctrl-C comes, before any rank is done, the best of the landmarks.
+        """
+        seed, draws = validate.seed(rng), evidence.distinct
+        shared = nmf.Streamed(draws, self.model, ranks, self.n_init, seed, n_jobs)
+        clock.reserve(_PASS * evidence.n_items * draws.n_draws)
+        offered: list[Candidate] = []
+        end: OutOfTimeError | KeyboardInterrupt | None = None
+        try:
+            for one in self._each_rank(shared, evidence, loss, n_jobs, clock):
+                yield one
+                offered.append(one)
+        except (OutOfTimeError, KeyboardInterrupt) as error:
+            end = error
+        if not offered and shared.small:
+            offered = [from_landmarks(shared, draws, loss, self.normalize, n_jobs)]
+            yield offered[0]
+        if isinstance(end, KeyboardInterrupt):
+            raise end
+        _warn_of_ranks(ranks, offered)
+        if self.polish and not clock.is_up():
+            best = min(offered, key=lambda one: one.expected_loss or 0.0)
+            yield self._polished(best, evidence, loss, rng, clock, {})
+
+    def _each_rank(
+        self, shared: nmf.Streamed, evidence: Evidence, loss: Loss, n_jobs: int, clock: Clock
+    ) -> Iterator[Candidate]:
+        least = np.inf
+        with progress(len(shared.ranks), f"nmf-{self.model}") as bar:
+            for fit in each_under(clock, shared.fits(), breaks_off=True):
                 one = self._best_reading(fit, evidence, loss, n_jobs)
                 assert one.expected_loss is not None
-                if best is None or one.expected_loss < (best.expected_loss or 0.0):
-                    soft = fit.memberships(one.info["reading"])
-                    best = one = replace(one, memberships=soft)
+                if one.expected_loss < least:
+                    least = one.expected_loss
+                    one = replace(one, memberships=fit.memberships(one.info["reading"]))
                 yield one
                 bar.advance(1, f"rank {fit.rank}")
-        if self.polish and best is not None:
-            labels = polish(best.labels, evidence, loss, rng=rng)
-            yield Candidate(labels, info={"polished": True, "from_rank": best.info["rank"]})
 
     def _best_reading(
         self, fit: nmf.StreamedFit, evidence: Evidence, loss: Loss, n_jobs: int
@@ -197,6 +240,21 @@ class NMF:
             )
 
 
+def _warn_of_ranks(ranks: list[int], offered: list[Candidate]) -> None:
+    """Say which ranks the time was too short for."""
+    done = {one.info["rank"] for one in offered if "cut_short" not in one.info}
+    left = [rank for rank in ranks if rank not in done]
+    if left:
+        what = ", ".join(map(str, left))
+        warnings.warn(
+            f"`time_limit` was too short for the ranks {what}; "
+            + ("the others are what was chosen from." if done else "this is what they had come to.")
+            + " Allow more seconds, or try fewer `ranks` or restarts (`n_init`).",
+            PartitaWarning,
+            stacklevel=3,
+        )
+
+
 def _about(fit: Factorization, how: str, reading: nmf.Reading) -> dict[str, Any]:
     restarts = fit.read_restarts(how)
     return {
@@ -209,6 +267,7 @@ def _about(fit: Factorization, how: str, reading: nmf.Reading) -> dict[str, Any]
         "undecided": int(reading.undecided.sum()),
         "restart_labels": restarts.astype(smallest_dtype(fit.rank)),
         "restart_objectives": fit.restart_objectives,
+        **({"cut_short": True} if fit.cut_short else {}),
     }
 
 

@@ -1,0 +1,99 @@
+"""When work ends before it is done: at a deadline, or when told to.
+
+A search runs ``under`` its clock; what it calls, however deep and on whichever thread, asks
+:func:`is_up` between two iterations and ends with what it has. Passes over blocks, of which a part
+is worth nothing, break off with :class:`OutOfTimeError` instead, where the clock was set to do so.
+Without a clock nothing is ever up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class OutOfTimeError(Exception):
+    """The time was up in the middle of a pass over blocks."""
+
+
+class Clock:
+    """A deadline, and a flag that Ctrl-C sets for the threads that it does not reach.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds from now; None for as long as it takes.
+    """
+
+    def __init__(self, time_limit: float | None = None) -> None:
+        self.began = time.monotonic()
+        self.deadline = float("inf") if time_limit is None else self.began + time_limit
+        self.was_stopped = False
+
+    def reserve(self, seconds: float) -> None:
+        """End so much sooner, but at most by half of the time, for what comes after."""
+        if self.deadline < float("inf"):
+            self.deadline -= min(seconds, 0.5 * (self.deadline - self.began))
+
+    def left(self) -> float | None:
+        """The seconds that are left, None where there is no limit."""
+        if self.was_stopped:
+            return 0.0
+        if self.deadline == float("inf"):
+            return None
+        return max(0.0, self.deadline - time.monotonic())
+
+    def stop(self) -> None:
+        """Make everything that looks at this clock end."""
+        self.was_stopped = True
+
+    def is_up(self) -> bool:
+        """Whether the time is over."""
+        return self.was_stopped or time.monotonic() >= self.deadline
+
+
+_current: ContextVar[tuple[Clock | None, bool]] = ContextVar("clock", default=(None, False))
+
+
+@contextmanager
+def under(clock: Clock | None, *, breaks_off: bool = False) -> Iterator[None]:
+    """Let what runs in the block look at ``clock``; passes over blocks end by it, if it is said."""
+    token = _current.set((clock, breaks_off))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def each_under(clock: Clock | None, parts: Iterator[T], *, breaks_off: bool = False) -> Iterator[T]:
+    """Yield the parts, each made under ``clock``; what is done with them is not under it."""
+    while True:
+        with under(clock, breaks_off=breaks_off):
+            try:
+                part = next(parts)
+            except StopIteration:
+                return
+        yield part
+
+
+def current() -> Clock | None:
+    """The clock that this runs under."""
+    return _current.get()[0]
+
+
+def is_up() -> bool:
+    """Whether what runs now should end with what it has."""
+    clock, _ = _current.get()
+    return clock is not None and clock.is_up()
+
+
+def check() -> None:
+    """Break off a pass over blocks if its time is up."""
+    clock, breaks_off = _current.get()
+    if breaks_off and clock is not None and clock.is_up():
+        raise OutOfTimeError
