@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import partita as pt
 from partita.partitions import enumerate_partitions
-from partita.search import Exact
+from partita.search import Exact, _cliques, _debts
 
 
 @pytest.mark.parametrize("a", [0.4, 1.0, 1.6])
@@ -75,3 +79,97 @@ def test_an_estimate_is_a_partition_too():
     best = pt.estimate(draws, loss="binder", rng=0)
     psm = pt.posterior_similarity(draws)
     assert pt.certify(best, psm) == pt.certify(best.labels, psm)
+
+
+def hard(seed, n_items=60):
+    """Draws of overlapping clusters, as many wrong pairs as right ones near the borders."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(0, 1.5, (n_items, 2))
+    centres = rng.normal(0, 1.5, (4, 2)) + rng.normal(0, 0.4, (80, 4, 2))
+    score = -((x[None, :, None] - centres[:, None]) ** 2).sum(-1)
+    return pt.Draws((score + rng.gumbel(size=score.shape)).argmax(-1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(2, 7).flatmap(
+        lambda n: st.lists(
+            st.lists(st.integers(0, 2), min_size=n, max_size=n), min_size=1, max_size=6
+        )
+    ),
+    st.sampled_from([0.5, 1.0, 1.7]),
+    st.data(),
+)
+def test_no_bound_is_above_the_least_of_all_partitions(rows, a, data):
+    draws, loss = pt.Draws(np.array(rows)), pt.losses.Binder(a)
+    partitions = enumerate_partitions(draws.n_items)
+    values = pt.expected_loss(partitions, draws, loss=loss)
+    given_labels = partitions[data.draw(st.integers(0, len(partitions) - 1))]
+    proof = pt.certify(given_labels, draws, loss=loss)
+    assert proof.lower_bound <= values.min() + 1e-14
+    assert proof.is_optimal <= (proof.expected_loss <= values.min() + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bound_hardly_depends_on_the_labels_and_not_on_the_run(seed):
+    draws = hard(seed)
+    best = pt.estimate(draws, loss="binder", rng=0)
+    proof = pt.certify(best, draws)
+    assert pt.certify(best, draws) == proof
+    for labels in (np.zeros(60, dtype=int), np.arange(60), np.arange(60) % 5):
+        other = pt.certify(labels, draws)
+        assert other.lower_bound <= best.expected_loss + 1e-14
+        assert other.lower_bound >= 0.995 * proof.lower_bound
+        assert other.gap > proof.gap
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_is_below_what_branching_proves(seed):
+    pytest.importorskip("highspy")
+    draws = hard(seed, 25)
+    best = pt.estimate(draws, loss="binder", search=Exact(), rng=0)
+    assert best.info["is_optimal"]
+    proof = pt.certify(best, draws)
+    assert proof.lower_bound <= best.expected_loss + 1e-14
+    assert proof.relative_gap < 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_multipliers_prove_what_they_say(seed, monkeypatch):
+    draws = hard(seed)
+    labels = pt.estimate(draws, loss="binder", rng=0).labels
+    d = _cliques.costs(draws_matrix(draws), 1.0)
+    closes, owed = _debts._Book.close, []
+    monkeypatch.setattr(_debts._Book, "close", lambda book: owed.append(closes(book)) or owed[-1])
+    triangles, y = _debts.settle(d, labels, np.inf, 1e-12)
+    assert (y > 0).all()
+    x = (labels[:, None] == labels).astype(float)
+    i, j, k = triangles.T
+    assert (x[i, j] + x[j, k] - x[i, k] == 1).all()
+    bound = _cliques.value_of(d, triangles, y)
+    assert_allclose(_cliques.joined(labels, d) - bound, owed[-1], atol=1e-9)
+    assert owed[-1] < 0.2 * owed[0]
+    assert max(np.diff(owed)) < 0.01 * owed[0]
+
+
+def draws_matrix(draws):
+    """π̂ as an array."""
+    return np.array(pt.posterior_similarity(draws).to_dense(), dtype=float)
+
+
+def test_time_is_up_at_once():
+    draws = hard(0)
+    labels = pt.estimate(draws, loss="binder", rng=0).labels
+    proof, whole = pt.certify(labels, draws, time_limit=1e-9), pt.certify(labels, draws)
+    assert proof.lower_bound <= whole.lower_bound
+    assert proof.method == "triangles"
+
+
+def test_without_a_solver_the_bound_is_given_with_a_warning(monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    draws = pt.Draws(np.random.default_rng(3).integers(0, 3, (9, 30)))
+    best = pt.estimate(draws, loss="binder", rng=0)
+    with pytest.warns(pt.errors.PartitaWarning, match=r"raised.*partita\[certify\]"):
+        proof = pt.certify(best, draws)
+    assert proof.method == "triangles"
+    assert 0 < proof.relative_gap < 0.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,13 @@ from partita.evidence import Evidence
 from partita.losses import Binder
 from partita.partitions import canonical
 from partita.search import _cliques
+from partita.search._greedy_clock import Clock
+from partita.search._greedy_run import Run
+from partita.search._greedy_similarity import SimilarityProblem
 from partita.similarity import Similarity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _EQUAL = 1e-9
 
@@ -32,7 +38,7 @@ class Certificate:
         No partition has less.
     method : {"threshold", "triangles", "linear program"}
         What it took: the first where joining the pairs with π̂ above 1 - a/2 is a partition
-        already; the second where triangles packed around the partition are enough.
+        already; the second where multipliers of triangles, improved one by one, are enough.
     """
 
     expected_loss: float
@@ -64,9 +70,13 @@ def certify(
 ) -> Certificate:
     """Bound from below the expected Binder loss of every partition, and so the gap of this one.
 
-    Binder's loss is a clique-partitioning problem. The bound is that of the linear program over
-    pairs in which violated triangle inequalities are added until none is left, recomputed from its
-    multipliers. Where the pairs with π̂ above 1 - a/2 form a partition, that is the optimum.
+    Binder's loss is a clique-partitioning problem: a program over pairs with triangle inequalities,
+    any multipliers of which give a bound. Where the pairs with π̂ above 1 - a/2 form a partition,
+    that is the optimum. Otherwise the pairs that ``labels``, after some sweeps, gets wrong are
+    charged to triangles, whose multipliers are improved one by one until nothing is wrong or no
+    more is gained. If a gap is left, the linear program is solved from there, and violated
+    triangles are added until there are none (this needs highspy; without it there is a warning).
+    The bound is recomputed from the multipliers, less what rounding could add to it.
 
     Parameters
     ----------
@@ -113,12 +123,24 @@ def certify(
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     apart = chosen.a * float(matrix.sum() - n) / n**2
     cost = _cliques.joined(partition, d)
-    bound, method = _cliques.lower_bound(d, partition, deadline, _EQUAL * n * n / 8)
+    centre = _settled(partition, evidence, chosen, time_limit)
+    bound, method = _cliques.lower_bound(d, centre, deadline, _EQUAL * n * n / 8)
     return Certificate(
         expected_loss=apart + 4 * cost / n**2,
         lower_bound=apart + 4 * bound / n**2,
         method=method,
     )
+
+
+def _settled(
+    partition: NDArray[np.int64], evidence: Evidence, loss: Binder, time_limit: float | None
+) -> NDArray[np.int64]:
+    """The partition after sweeps and merges: bounds are best found around a good one."""
+    state = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs).state()
+    state.load(partition)
+    run = Run(state, np.random.default_rng(0), partition.size, Clock(time_limit))
+    run.go(("sweep", "merge"), 0.0)
+    return canonical(state.labels)
 
 
 def _evidence(similarity: Any) -> Evidence:

@@ -9,13 +9,15 @@ bound is always recomputed from y and never taken from a solver.
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from partita import kernels
-from partita.errors import MissingDependencyError
+from partita.errors import MissingDependencyError, PartitaWarning
+from partita.search._debts import settle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = NDArray[np.float64]
 
 _ROUND = 1e-6  # a violation, or a distance from 0 and 1, that counts
+_SLICE = 1000  # iterations of simplex before Ctrl-C is looked at
+_SUMMED = 64  # roundings on a term's way into a sum that is made pairwise, and to spare
 
 
 def _compiled() -> Any:
@@ -126,8 +130,13 @@ class Program:
 
     def solve(self, seconds: float) -> None:
         """Solve the program as it is, from the last basis."""
-        self.solver.setOptionValue("time_limit", self.solver.getRunTime() + max(seconds, 0.01))
-        self.solver.run()
+        deadline = time.monotonic() + max(seconds, 0.01)
+        while True:
+            left = max(deadline - time.monotonic(), 0.0)
+            self.solver.setOptionValue("time_limit", self.solver.getRunTime() + left)
+            self.solver.run()
+            if "teration" not in self._status or time.monotonic() >= deadline:
+                break
         solution = self.solver.getSolution()
         rows, cols = np.array(self.pairs).T
         values = np.clip(np.array(solution.col_value), 0.0, 1.0)
@@ -138,13 +147,13 @@ class Program:
         """The lower bound that the multipliers prove, with the pairs fixed that are fixed."""
         out = np.empty_like(self.d)
         triangles = np.array(self.triangles, dtype=np.int64).reshape(-1, 3)
-        charged = _compiled().reduced(self.d, triangles, self.y, out)
-        above = out[np.triu_indices_from(out, 1)]
-        total = float(np.minimum(above, 0.0).sum()) - float(charged)
+        _compiled().reduced(self.d, triangles, self.y, out)
+        charged = float(self.y.sum())
+        total = float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum()) - charged
         for column, value in {**self.low, **self.high}.items():
             r = out[self.pairs[column]]
             total += r * value - min(r, 0.0)
-        return float(total)
+        return float(total) - rounding(self.d, triangles, charged)
 
     def start(self, triangles: NDArray[np.int64], deadline: float) -> None:
         """Solve once with triangles that are known to matter."""
@@ -155,7 +164,11 @@ class Program:
     @property
     def is_infeasible(self) -> bool:
         """Whether the pairs that are fixed contradict each other."""
-        return "nfeasible" in self.solver.modelStatusToString(self.solver.getModelStatus())
+        return "nfeasible" in self._status
+
+    @property
+    def _status(self) -> str:
+        return str(self.solver.modelStatusToString(self.solver.getModelStatus()))
 
     def fix(self, column: int, value: float | None) -> None:
         """Fix a pair together (1) or apart (0), or free it again (None)."""
@@ -201,7 +214,7 @@ def minimise(d: Matrix, labels: NDArray[np.int64], clock: Clock) -> tuple[NDArra
     tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
     if (d <= 0).all():
         return np.zeros_like(labels), True
-    triangles, y = packed(d, labels, clock.deadline)
+    triangles, y = settle(d, labels, clock.deadline, tolerance)
     if value_of(d, triangles, y) >= joined(labels, d) - tolerance:
         return labels, True
     program = Program(d)
@@ -236,26 +249,6 @@ def _branch(program: Program, best: list[Any], tolerance: float, clock: Clock) -
     return settled
 
 
-def packed(
-    d: Matrix, labels: NDArray[np.int64], deadline: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Triangles and charges that go far towards proving a partition, found without a program."""
-    together = labels[:, None] == labels[None, :]
-    wrong = np.triu(np.where(together, d > 0, d < 0), 1)
-    pairs = np.argwhere(wrong)
-    pairs = pairs[np.argsort(np.abs(d[wrong]), kind="stable")]
-    triangles = np.empty((20 * len(pairs) + 1, 3), dtype=np.int64)
-    y, left, found = np.empty(len(triangles)), d.copy(), 0
-    size = max(1, 5_000_000 // d.shape[0])
-    for share in (0.5, 1.0):
-        for start in range(0, len(pairs), size):
-            if time.monotonic() < deadline:
-                found = _compiled().pack(
-                    left, labels, pairs[start : start + size], share, triangles, y, found
-                )
-    return triangles[:found], y[:found]
-
-
 def _pair(i: int, j: int) -> tuple[int, int]:
     return (i, j) if i < j else (j, i)
 
@@ -272,14 +265,45 @@ def _solver() -> Any:
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("presolve", "off")
     solver.setOptionValue("solver", "simplex")
+    solver.setOptionValue("simplex_iteration_limit", _SLICE)
     return solver
 
 
 def value_of(d: Matrix, triangles: NDArray[np.int64], y: NDArray[np.float64]) -> float:
-    """The lower bound that multipliers of triangles prove."""
+    """The lower bound that multipliers of triangles prove, less what rounding could add to it."""
     out = np.empty_like(d)
-    charged = _compiled().reduced(d, triangles, y, out)
-    return float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum() - charged)
+    _compiled().reduced(d, triangles, y, out)
+    charged = float(y.sum())
+    value = float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum()) - charged
+    return value - rounding(d, triangles, charged)
+
+
+def rounding(d: Matrix, triangles: NDArray[np.int64], charged: float) -> float:
+    """How far off a bound may be: no pair has more charges than an item has triangles."""
+    additions = int(np.bincount(triangles.ravel(), minlength=1).max()) + _SUMMED
+    return additions * float(np.finfo(np.float64).eps) * (float(np.abs(d).sum()) / 2 + 3 * charged)
+
+
+@dataclass
+class Part:
+    """A component: its costs, a partition of it, multipliers of triangles and what they prove."""
+
+    d: Matrix
+    labels: NDArray[np.int64]
+    triangles: NDArray[np.int64]
+    bound: float
+
+    @property
+    def gap(self) -> float:
+        """What is not proved."""
+        return joined(self.labels, self.d) - self.bound
+
+    def program(self, tolerance: float, deadline: float) -> None:
+        """Raise the bound by linear programming, from the triangles that matter."""
+        program = Program(self.d)
+        program.start(self.triangles, deadline)
+        target = joined(self.labels, self.d) - tolerance
+        self.bound = max(self.bound, program.cut(target, deadline))
 
 
 def lower_bound(
@@ -287,31 +311,32 @@ def lower_bound(
 ) -> tuple[float, str]:
     """Return a lower bound of Σ d x over all partitions, and what it took.
 
-    Component by component; one that is all attraction is its own optimum.
+    Component by component; one that is all attraction is its own optimum. All are bounded around
+    ``labels`` before the first program is solved, the one with most to gain first.
     """
-    total, methods = 0.0, {"threshold"}
+    total, parts = 0.0, []
     for items in components(d):
         part = np.ascontiguousarray(d[np.ix_(items, items)])
         if (part <= 0).all():
             total += float(part.sum()) / 2
             continue
         _, own = np.unique(labels[items], return_inverse=True)
-        bound, programmed = _bound(part, own, deadline, tolerance)
-        total += bound
-        methods.add("linear program" if programmed else "triangles")
-    order = ("linear program", "triangles", "threshold")
-    return total, next(method for method in order if method in methods)
+        triangles, y = settle(part, own, deadline, 0.9 * tolerance * items.size / labels.size)
+        parts.append(Part(part, own, triangles, value_of(part, triangles, y)))
+    share = tolerance / labels.size
+    wide = sorted((p for p in parts if p.gap > share * p.labels.size), key=lambda p: -p.gap)
+    is_programmed = bool(wide) and time.monotonic() < deadline and _can_program()
+    for part in wide if is_programmed else ():
+        if time.monotonic() < deadline:
+            part.program(share * part.labels.size, deadline)
+    method = "linear program" if is_programmed else "triangles" if parts else "threshold"
+    return total + sum(part.bound for part in parts), method
 
 
-def _bound(
-    d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
-) -> tuple[float, bool]:
-    """The bound of one component: by packing triangles, then by the program that starts there."""
-    triangles, y = packed(d, labels, deadline)
-    best = value_of(d, triangles, y)
-    target = joined(labels, d) - tolerance
-    if best >= target or time.monotonic() >= deadline:
-        return best, False
-    program = Program(d)
-    program.start(triangles, deadline)
-    return max(best, program.cut(target, deadline)), True
+def _can_program() -> bool:
+    try:
+        _solver()
+    except MissingDependencyError as error:
+        warnings.warn(f"The bound could be raised. {error}", PartitaWarning, stacklevel=4)
+        return False
+    return True
