@@ -214,13 +214,11 @@ def minimise(d: Matrix, labels: NDArray[np.int64], clock: Clock) -> tuple[NDArra
     tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
     if (d <= 0).all():
         return np.zeros_like(labels), True
-    triangles, y = settle(d, labels, clock.deadline, tolerance)
-    if value_of(d, triangles, y) >= joined(labels, d) - tolerance:
+    part = Part(d, labels, clock.deadline, tolerance)
+    if part.is_proved:
         return labels, True
-    program = Program(d)
-    program.start(triangles, clock.deadline)
-    best = [joined(labels, d), labels]
-    proved = _branch(program, best, tolerance, clock)
+    best = [part.cost, labels]
+    proved = _branch(part.program(clock.deadline), best, tolerance, clock)
     return np.asarray(best[1], dtype=np.int64), proved
 
 
@@ -284,26 +282,34 @@ def rounding(d: Matrix, triangles: NDArray[np.int64], charged: float) -> float:
     return additions * float(np.finfo(np.float64).eps) * (float(np.abs(d).sum()) / 2 + 3 * charged)
 
 
-@dataclass
 class Part:
-    """A component: its costs, a partition of it, multipliers of triangles and what they prove."""
+    """A component, a partition of it, and the bound proved so far, at first by paying debts."""
 
-    d: Matrix
-    labels: NDArray[np.int64]
-    triangles: NDArray[np.int64]
-    bound: float
+    def __init__(
+        self, d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
+    ) -> None:
+        _, own = np.unique(labels, return_inverse=True)
+        self.d, self.tolerance = d, tolerance
+        self.cost = joined(own, d)
+        self.triangles, y = settle(d, own, deadline, 0.9 * tolerance)
+        self.bound = value_of(d, self.triangles, y)
 
     @property
     def gap(self) -> float:
         """What is not proved."""
-        return joined(self.labels, self.d) - self.bound
+        return self.cost - self.bound
 
-    def program(self, tolerance: float, deadline: float) -> None:
+    @property
+    def is_proved(self) -> bool:
+        """Whether no partition is better than the one given."""
+        return self.gap <= self.tolerance
+
+    def program(self, deadline: float) -> Program:
         """Raise the bound by linear programming, from the triangles that matter."""
         program = Program(self.d)
         program.start(self.triangles, deadline)
-        target = joined(self.labels, self.d) - tolerance
-        self.bound = max(self.bound, program.cut(target, deadline))
+        self.bound = max(self.bound, program.cut(self.cost - self.tolerance, deadline))
+        return program
 
 
 def lower_bound(
@@ -314,21 +320,19 @@ def lower_bound(
     Component by component; one that is all attraction is its own optimum. All are bounded around
     ``labels`` before the first program is solved, the one with most to gain first.
     """
-    total, parts = 0.0, []
+    total, share = 0.0, tolerance / labels.size
+    parts: list[Part] = []
     for items in components(d):
-        part = np.ascontiguousarray(d[np.ix_(items, items)])
-        if (part <= 0).all():
-            total += float(part.sum()) / 2
-            continue
-        _, own = np.unique(labels[items], return_inverse=True)
-        triangles, y = settle(part, own, deadline, 0.9 * tolerance * items.size / labels.size)
-        parts.append(Part(part, own, triangles, value_of(part, triangles, y)))
-    share = tolerance / labels.size
-    wide = sorted((p for p in parts if p.gap > share * p.labels.size), key=lambda p: -p.gap)
+        own = np.ascontiguousarray(d[np.ix_(items, items)])
+        if (own <= 0).all():
+            total += float(own.sum()) / 2
+        else:
+            parts.append(Part(own, labels[items], deadline, share * items.size))
+    wide = sorted((part for part in parts if not part.is_proved), key=lambda part: -part.gap)
     is_programmed = bool(wide) and time.monotonic() < deadline and _can_program()
     for part in wide if is_programmed else ():
         if time.monotonic() < deadline:
-            part.program(share * part.labels.size, deadline)
+            part.program(deadline)
     method = "linear program" if is_programmed else "triangles" if parts else "threshold"
     return total + sum(part.bound for part in parts), method
 

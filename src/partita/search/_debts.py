@@ -51,8 +51,7 @@ def settle(
         book.pay(deadline)
         book.balance(deadline)
         owed.append(book.close())
-    i, j, k = book.items()
-    return order[np.stack([i, j, k], axis=1)], book.paid[: book.found]
+    return order[book.items()], book.paid[: book.found]
 
 
 class _Book:
@@ -107,15 +106,13 @@ class _Book:
                     return
                 _compiled().balance(self.slack, self.triangles[at], self.paid[at])
 
-    def items(self) -> tuple[Triangles, Triangles, Triangles]:
-        """The triangles as items i, j, k, x_ij + x_jk - x_ik ≤ 1."""
-        gainer, giver, _ = self.triangles[: self.found].astype(np.int64).T
-        i, k = np.divmod(gainer, self.n)
+    def items(self) -> Triangles:
+        """The triangles as rows i, j, k, x_ij + x_jk - x_ik ≤ 1."""
+        gainer, giver = self.triangles[: self.found, :2].astype(np.int64).T
+        i, k = gainer // self.n, gainer % self.n
         j = giver // self.n + giver % self.n - i
         inside = self.labels[i] == self.labels[k]
         beside = self.labels[j] == self.labels[i]
-        return (
-            np.where(inside | ~beside, i, k),
-            np.where(inside, j, np.where(beside, i, k)),
-            np.where(inside, k, j),
-        )
+        start = np.where(inside | ~beside, i, k)
+        middle = np.where(inside, j, np.where(beside, i, k))
+        return np.stack([start, middle, np.where(inside, k, j)], axis=1)
