@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from partita._version import __version__
+from partita.cli import _interrupts
 from partita.cli._words import for_the_shell
 
 COMMANDS = {
@@ -52,12 +53,21 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code; where Ctrl-C ended it, leave with its own."""
     words = list(sys.argv[1:] if argv is None else argv)
+    with _interrupts.heard() as interrupts:
+        code = _attempt(words, interrupts)
+        if argv is None and code == _interrupts.CODE:
+            _interrupts.leave()
+    return code
+
+
+def _attempt(words: list[str], interrupts: _interrupts.Interrupts) -> int:
+    """Run one command; an error becomes a line and a code."""
     try:
         return _dispatch(words)
     except KeyboardInterrupt as error:
-        return _complain(words, f"interrupted; {str(error) or 'nothing was written.'}", code=130)
+        return _interrupted(words, error)
     except BrokenPipeError:
         # The reader (head, less) has gone; leave without a complaint at shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,7 +81,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         if isinstance(error, PartitaError):
             return _complain(words, str(error))
+        if interrupts.count:  # an import, or a compiler, that Ctrl-C broke off
+            return _interrupted(words, error)
         raise
+
+
+def _interrupted(words: list[str], error: BaseException) -> int:
+    said = str(error) if isinstance(error, KeyboardInterrupt) else ""
+    why = said or "there was no result yet, and nothing was written."
+    return _complain(words, f"interrupted; {why}", code=_interrupts.CODE)
 
 
 def _complain(words: list[str], message: str, *, code: int = 2) -> int:

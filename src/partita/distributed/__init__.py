@@ -2,9 +2,9 @@
 
 ``_threads``: any parts on threads, with progress and Ctrl-C. ``_items``: blocks of items of a label
 matrix that may be in memory, in a store or on a cluster. ``_dask``: a label matrix that is an array
-of Dask. ``_clock``: when work ends before it is done. Results come back in the order of the
-blocks, and where a block begins depends on the shape of the labels alone, so neither the number of
-threads nor the place of the labels ever changes an answer.
+of Dask. ``_clock``: when work ends before it is done. ``_interrupts``: Ctrl-C where it must wait.
+Results come back in the order of the blocks, and where a block begins depends on the shape of the
+labels alone, so neither the number of threads nor the place of the labels ever changes an answer.
 
 Imports NumPy and the standard library; knows nothing of draws beyond "a matrix of labels".
 """
@@ -12,6 +12,7 @@ Imports NumPy and the standard library; knows nothing of draws beyond "a matrix 
 from partita.distributed._alone import one_blas_thread
 from partita.distributed._clock import Clock, OutOfTimeError, current, each_under, is_up, under
 from partita.distributed._dask import DaskLabels, OnWorkers, is_dask_array
+from partita.distributed._interrupts import held_back
 from partita.distributed._items import (
     LabelSource,
     Pieces,
@@ -34,6 +35,7 @@ __all__ = [
     "blocks",
     "current",
     "each_under",
+    "held_back",
     "is_dask_array",
     "is_up",
     "item_blocks",

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class OutOfTimeError(Exception):
-    """The time was up in the middle of a pass over blocks."""
+    """The time was up in the middle of a pass over blocks, or work was stopped."""
 
 
 class Clock:
@@ -87,8 +87,13 @@ def current() -> Clock | None:
 
 
 def is_up() -> bool:
-    """Whether what runs now should end with what it has."""
+    """Whether what runs now should end with what it has.
+
+    On a thread whose work nobody waits for any more, since the clock was stopped, it breaks off.
+    """
     clock, _ = _current.get()
+    if clock is not None and clock.was_stopped:
+        raise OutOfTimeError
     return clock is not None and clock.is_up()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from partita.distributed._clock import check
 
 T = TypeVar("T")
 R = TypeVar("R")
+_WAKE = 0.1  # seconds
 
 
 def blocks(total: int, size: int) -> list[slice]:
@@ -58,6 +59,13 @@ class Progress:
             self._bar.update(n)
 
 
+def _result(future: Future[R]) -> R:
+    """Wait, but wake up now and then: a signal may have come to another thread than this one."""
+    while not future.done():
+        wait([future], timeout=_WAKE)
+    return future.result()
+
+
 def map_blocks(
     work: Callable[[T], R],
     parts: Sequence[T],
@@ -87,11 +95,11 @@ def map_blocks(
                 for part in parts:
                     waiting.append(pool.submit(copy_context().run, work, part))
                     if len(waiting) > 2 * n_jobs:
-                        yield waiting.popleft().result()
+                        yield _result(waiting.popleft())
                         bar.advance()
                         check()
                 while waiting:
-                    yield waiting.popleft().result()
+                    yield _result(waiting.popleft())
                     bar.advance()
                     check()
             except BaseException:

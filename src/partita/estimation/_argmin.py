@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 _BATCH = 30_000_000  # labels of candidates evaluated together, at most
 _PATH_LABELS = 20_000_000  # labels kept along a path, at most
 _NOTHING_YET = (
-    "no partition had been found yet: the draws were still being read, or the first runs had not "
-    "ended. Nothing was written. `time_limit` ends a search with the best so far; fewer `ranks` "
+    "no partition had been found yet, and nothing was written: the draws were still being read, or "
+    "the first runs had not ended. `time_limit` ends a search with the best so far; fewer `ranks` "
     "and restarts of NMF, or thinned draws, give a first answer sooner."
 )
 
@@ -94,9 +95,10 @@ def estimate(
     0.125
     """
     n_jobs = validate.n_jobs(n_jobs)
-    evidence = as_evidence(data, n_jobs=n_jobs)
-    if data is not evidence:
-        warn_of_disagreement(evidence)
+    with _nothing_yet():
+        evidence = as_evidence(data, n_jobs=n_jobs)
+        if data is not evidence:
+            warn_of_disagreement(evidence)
     if method is not None:
         if loss is not None or search != "auto":
             raise InvalidValueError(
@@ -112,9 +114,21 @@ def estimate(
     def run(weighted: Loss) -> Estimate:
         return _minimise(parts, weighted, evidence, seed, n_jobs)
 
-    if n_clusters is not None:
-        return for_clusters(chosen, n_clusters, evidence.n_items, run)
-    return run(chosen)
+    with _nothing_yet():
+        if n_clusters is not None:
+            return for_clusters(chosen, n_clusters, evidence.n_items, run)
+        return run(chosen)
+
+
+@contextmanager
+def _nothing_yet() -> Iterator[None]:
+    """Say of Ctrl-C why there is no answer."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if interrupt.args:
+            raise
+        raise KeyboardInterrupt(_NOTHING_YET) from None
 
 
 def _minimise(
@@ -129,7 +143,7 @@ def _minimise(
             winner = _best(offered, part, loss, evidence, n_jobs)
         except KeyboardInterrupt:
             if not winners:
-                raise KeyboardInterrupt(_NOTHING_YET) from None
+                raise
             _warn_of_interrupt()
             break
         if winner is not None:

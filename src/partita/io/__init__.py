@@ -26,7 +26,14 @@ from partita.io._parquet_blocks import open_parquet
 from partita.io._stream import open_text
 from partita.io._table import Table, read_beside, read_table, table_of
 from partita.io._weights import Weights, read_matrix, read_weights
-from partita.io._write import check_place, write_atomically, write_npy, write_npz, write_text
+from partita.io._write import (
+    check_place,
+    remove_unfinished,
+    write_atomically,
+    write_npy,
+    write_npz,
+    write_text,
+)
 from partita.io._zarr_blocks import open_zarr
 
 __all__ = [
@@ -52,6 +59,7 @@ __all__ = [
     "read_npz",
     "read_table",
     "read_weights",
+    "remove_unfinished",
     "rows_in_progress",
     "table_of",
     "write_atomically",

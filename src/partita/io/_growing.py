@@ -8,7 +8,6 @@ know that bytes beyond what it claims are a row that is being written.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ import numpy as np
 
 from partita.errors import FileError, PartitaError
 from partita.io._numpy import IN_PROGRESS, read_header, settled
+from partita.io._write import beside, said_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,8 +106,8 @@ class GrowingNpy:
         except PartitaError:
             raise
         except OSError as error:
-            said = error.strerror or error
-            raise FileError(f"{self.path!r} cannot be written: {said}.") from None
+            kept = "The draws so far are in it"
+            raise FileError(f"{self.path!r} cannot be written: {said_of(error, kept)}") from None
 
     def append(self, row: NDArray[Any], dtype: np.dtype[Any]) -> None:
         """Add a row whose numbers need ``dtype``; those before are widened to it if need be."""
@@ -128,11 +128,8 @@ class GrowingNpy:
     def _widen(self, dtype: np.dtype[Any]) -> None:
         """Write every row so far with more bytes to a number, in a file that replaces this one."""
         wide = self.form._replace(dtype=dtype)
-        beside = os.path.join(
-            os.path.dirname(self.path) or ".", f".partita-{secrets.token_hex(8)}.tmp"
-        )
-        try:
-            with open(beside, "xb", buffering=0) as file:
+        with beside(self.path) as place, self._opened_again():
+            with open(place, "xb", buffering=0) as file:
                 _write(file, 0, wide.header(in_progress=True))
                 n = self.form.n_rows * self.form.n_columns
                 for start in range(0, n, _CHUNK):
@@ -140,10 +137,14 @@ class GrowingNpy:
                     at = _HEADER + start * dtype.itemsize
                     _write(file, at, part.astype(dtype.newbyteorder("<")).tobytes())
             self._file.close()
-            os.replace(beside, self.path)
+            os.replace(place, self.path)
+
+    @contextmanager
+    def _opened_again(self) -> Iterator[None]:
+        """Open whatever is in the place of the file after the block, even if that broke off."""
+        try:
+            yield
         finally:
-            with suppress(OSError):
-                os.remove(beside)
             self._file.close()
             self._open()
 

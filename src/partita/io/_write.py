@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -16,6 +17,28 @@ from numpy.typing import NDArray
 from partita.errors import FileError, InvalidTypeError, PartitaError
 from partita.io._source import path_text
 from partita.typing import Path
+
+_unfinished: set[str] = set()  # what is being written beside its place
+
+
+def remove_unfinished() -> None:
+    """Remove what is half-written; for a process that ends without another word."""
+    for path in tuple(_unfinished):
+        with suppress(OSError):
+            os.remove(path)
+
+
+@contextmanager
+def beside(target: str) -> Iterator[str]:
+    """A path in the directory of ``target`` for what is to take its place; gone after the block."""
+    path = os.path.join(os.path.dirname(target) or ".", f".partita-{secrets.token_hex(8)}.tmp")
+    _unfinished.add(path)
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            os.remove(path)
+        _unfinished.discard(path)
 
 
 @contextmanager
@@ -59,7 +82,15 @@ def write_atomically(path: Path) -> Iterator[BinaryIO]:
         # One that names another file came from the caller's block and is not about writing here.
         if error.filename not in (None, text):
             raise
-        raise FileError(f"{text!r} cannot be written: {error.strerror or error}.") from None
+        raise FileError(f"{text!r} cannot be written: {said_of(error)}") from None
+
+
+def said_of(error: OSError, kept: str = "What was there is as it was") -> str:
+    """What went wrong with a write, and what to do where the disk is full."""
+    said = f"{error.strerror or error}."
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return said
+    return f"{said} {kept}; make room, or write to another disk."
 
 
 def check_place(path: Path) -> None:
@@ -74,7 +105,7 @@ def _mode_of(path: str) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         mode = None
     except OSError as error:
-        raise FileError(f"{path!r} cannot be written: {error.strerror or error}.") from None
+        raise FileError(f"{path!r} cannot be written: {said_of(error)}") from None
     if not os.path.basename(path) or (mode is not None and stat.S_ISDIR(mode)):
         raise FileError(f"{path!r} is a directory; give the path of a file.")
     if mode is None:
@@ -87,24 +118,19 @@ def _mode_of(path: str) -> int | None:
 @contextmanager
 def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
     """A new file in the directory of ``target``, renamed over it on success, else removed."""
-    temporary = os.path.join(os.path.dirname(target), f".partita-{secrets.token_hex(8)}.tmp")
     flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
-    try:
-        # 0o666 is narrowed by the umask, as for any new file; tempfile would give 0o600.
-        descriptor = os.open(temporary, flags, 0o666)
-    except OSError as error:
-        raise FileError(f"{target!r} cannot be written: {error.strerror or error}.") from None
-    try:
+    with beside(target) as temporary:
+        try:
+            # 0o666 is narrowed by the umask, as for any new file; tempfile would give 0o600.
+            descriptor = os.open(temporary, flags, 0o666)
+        except OSError as error:
+            raise FileError(f"{target!r} cannot be written: {said_of(error)}") from None
         with open(descriptor, "w+b") as file:
             if mode is not None:
                 with suppress(OSError):  # not ours to change on some file systems
                     os.chmod(temporary, stat.S_IMODE(mode))
             yield file
         os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.remove(temporary)
-        raise
 
 
 def write_text(path: Path, text: str) -> None:

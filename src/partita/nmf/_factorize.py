@@ -172,7 +172,7 @@ def _mu(
 
 def _unless_late(model: Model, V: Any, start: Factors, number: int) -> Any:
     """One restart of R's updates; none where the time is up, but for the first."""
-    return None if number and is_up() else _multiplicative.solve(model, V, start)
+    return None if is_up() and number else _multiplicative.solve(model, V, start)
 
 
 def _scored(

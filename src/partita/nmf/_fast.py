@@ -86,7 +86,7 @@ def _unless_late(
     model: Model, target: Target, starts: Factors, tolerance: float, number: int
 ) -> Fits | None:
     """A rough fit of one restart; none where the time is up, but for the first."""
-    if number and is_up():
+    if is_up() and number:
         return None
     return _first(model, target, _one(starts, number), tolerance, number)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from partita import validate
+from partita.distributed import held_back
 from partita.errors import PartitaWarning
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
@@ -34,11 +35,10 @@ def search_large(
     settings: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n_jobs: int
 ) -> Iterator[Candidate]:
     """Yield the best partition of the landmarks extended and moved on; and of any labels given."""
+    clock = Clock(settings.time_limit)
     some = sample(evidence, validate.seed(rng))
     scored = stand_in(loss)
     limit = min(settings.max_clusters or evidence.n_items, evidence.n_items)
-    clock = Clock(settings.time_limit)
-    half = None if settings.time_limit is None else settings.time_limit / 2
     given = [start for start in settings.starts if isinstance(start, np.ndarray | list)]
     for start in given:
         labels = validate.labels("starts", start, n_items=evidence.n_items)
@@ -53,13 +53,29 @@ def search_large(
         about: dict[str, Any] = {"start": "draws", "many_clusters": True}
     else:
         small = replace(settings, starts=kinds)
-        plan = Plan(small, scored, some.evidence, rng, n_jobs, Clock(half))
-        found = _least(plan, clock)
-        labels = _finished(lambda: extend(found.labels, some, scored, n_jobs=n_jobs), clock)
-        about = {"start": found.info.get("start")}
-        if some.landmarks.size < evidence.n_items:
-            about["landmarks"] = some.landmarks.size
+        left = clock.left()
+        half = Clock(None if left is None else left / 2)
+        plan = Plan(small, scored, some.evidence, rng, n_jobs, half)
+        labels, about = _on_landmarks(plan, some, limit, clock)
     yield from _moved_on(labels, evidence, loss, limit, clock, about)
+
+
+def _on_landmarks(
+    plan: Plan, some: Sample, limit: int, clock: Clock
+) -> tuple[IntArray, dict[str, Any]]:
+    """What a plan finds on the landmarks, extended to all items.
+
+    Where Ctrl-C ends it before any run had ended, the draw that is nearest to the others.
+    """
+    found = _least(plan, clock)
+    if found is None:
+        return _finished(lambda: _central(some, plan.loss, limit), clock), {"start": "draws"}
+    start, n_jobs = found.labels, plan.n_jobs
+    labels = _finished(lambda: extend(start, some, plan.loss, n_jobs=n_jobs), clock)
+    about = {"start": found.info.get("start")}
+    if some.landmarks.size < some.draws.n_items:
+        about["landmarks"] = some.landmarks.size
+    return labels, about
 
 
 def goes_in_rounds(loss: RatioLoss, held: Evidence | None) -> bool:
@@ -131,17 +147,14 @@ def _moved_on(
     yield Candidate(state.labels, expected_loss=value, info={**about, "history": history})
 
 
-def _least(plan: Plan, clock: Clock) -> Candidate:
-    """The best partition of the landmarks, or the best so far when Ctrl-C ends the search."""
+def _least(plan: Plan, clock: Clock) -> Candidate | None:
+    """The best partition of the landmarks, the best so far when Ctrl-C ends the search, if any."""
     try:
         return min(plan.run(), key=_value)
     except KeyboardInterrupt:
-        found = plan.best_so_far()
-        if found is None:
-            raise
         clock.stop()
         _warn()
-        return found
+        return plan.best_so_far()
 
 
 def _finished(call: Callable[[], R], clock: Clock) -> R:
@@ -149,14 +162,12 @@ def _finished(call: Callable[[], R], clock: Clock) -> R:
 
     A second Ctrl-C ends it at once, without an answer.
     """
-    try:
-        return call()
-    except KeyboardInterrupt:
-        if clock.was_stopped:
-            raise
+    with held_back() as came:
+        found = call()
+    if came and not clock.was_stopped:
         clock.stop()
         _warn()
-        return call()
+    return found
 
 
 def _warn() -> None:
