@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 
 import numcodecs
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import zarr
 from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
 
-from partita.errors import FileError, InvalidValueError, OutOfMemoryError, PartitaWarning
+from partita.errors import FileError, InvalidValueError, OutOfMemoryError
 from partita.io import open_npy, open_parquet, open_zarr, read_table
 
 LABELS = np.random.default_rng(0).integers(0, 9, (37, 23)).astype(np.int32)
@@ -58,6 +59,16 @@ class TestNpy:
         with pytest.raises(FileError, match="truncated"):
             open_npy(tmp_path / "a.npy")
 
+    def test_one_cut_short_says_what_is_whole(self, tmp_path):
+        np.save(tmp_path / "a.npy", LABELS)
+        raw = (tmp_path / "a.npy").read_bytes()
+        (tmp_path / "a.npy").write_bytes(raw[: 128 + 11 * 23 * 4 + 5])
+        for read in (open_npy, read_table):
+            with pytest.raises(FileError, match="the first 11 of 37 rows are whole") as caught:
+                read(tmp_path / "a.npy")
+            found = eval(str(caught.value).rsplit("whole: ", 1)[1].rstrip("."), {"np": np})
+            assert (found == LABELS[:11]).all()
+
     def test_only_whole_numbers(self, tmp_path):
         np.save(tmp_path / "a.npy", LABELS / 2)
         with pytest.raises(FileError, match="whole numbers"):
@@ -87,16 +98,24 @@ class TestZarr:
     def test_fortran_order(self, tmp_path):
         same(open_zarr(write_zarr(tmp_path / "a", zarr_format=2, order="F")))
 
-    def test_missing_chunks_are_the_fill_value(self, tmp_path):
+    @pytest.mark.parametrize("version", [2, 3])
+    def test_missing_chunks_are_the_fill_value_where_the_store_says_so(self, tmp_path, version):
         array = zarr.create_array(
-            str(tmp_path / "a"), shape=(9, 9), chunks=(4, 4), dtype="i4", fill_value=3
-        )
+            str(tmp_path / "a"), shape=(9, 9), chunks=(4, 4), dtype="i4", fill_value=3,
+            zarr_format=version,
+        )  # fmt: skip
         array[:4, :4] = 1
-        with pytest.warns(
-            PartitaWarning, match="first of 8 such chunks; their labels are read as 3"
-        ):
-            blocks = open_zarr(tmp_path / "a")
+        for read in (open_zarr, read_table):
+            with pytest.raises(FileError, match=r"is missing, the first of 8 such chunks: \[0:4, "):
+                read(tmp_path / "a")
+        with pytest.raises(FileError) as caught:
+            open_zarr(tmp_path / "a")
+        exec(str(caught.value).rsplit("say so: ", 1)[1].rstrip("."), {"zarr": zarr})
+        blocks = open_zarr(tmp_path / "a")
         assert (blocks.read(slice(None), slice(None)) == array[:]).all()
+        assert (read_table(tmp_path / "a").labels == array[:]).all()
+        part = slice(2, 7), slice(3, 9)
+        assert (pickle.loads(pickle.dumps(blocks)).read(*part) == array[:][part]).all()
 
     def test_chains_and_any_order_of_dimensions(self, tmp_path):
         labels = LABELS[:36].reshape(4, 9, 23)
@@ -199,8 +218,8 @@ class TestZarr:
                 with pytest.raises(FileError, match="write it again with larger chunks"):
                     read(path)
         (path / ".zarray").write_text(json.dumps({**meta, "chunks": [100, 1000]}))
-        with pytest.warns(PartitaWarning, match="missing, the first of 10"):
-            assert read_table(path).labels.shape == (1000, 1000)
+        with pytest.raises(FileError, match="missing, the first of 10 such"):
+            read_table(path)
 
     @pytest.mark.parametrize("version", [2, 3])
     def test_links_are_not_followed(self, tmp_path, version):
@@ -228,16 +247,29 @@ class TestZarr:
             pytest.skip("links cannot be made here")
         same(open_zarr(tmp_path / "a"))
 
-    def test_a_lost_chunk_is_named(self, tmp_path):
+    def test_a_lost_chunk_is_named(self, tmp_path, monkeypatch):
         path = write_zarr(tmp_path / "a", zarr_format=2)
         whole = open_zarr(path)
         (path / "1.1").unlink()
-        with pytest.raises(FileError, match=r"1\.1' is missing; it was there when"):
+        said = r"1\.1' is missing: \[10:20, 7:14\] of the labels. If it was lost, write that part"
+        with pytest.raises(FileError, match=said):
             whole.read(slice(None), slice(None))
-        with pytest.warns(PartitaWarning, match=r"1\.1' is missing, the first of 1 such"):
-            open_zarr(path).read(*PART)
-        with pytest.warns(PartitaWarning, match=r"1\.1' is missing"):
-            read_table(path)
+        for read in (open_zarr, read_table):
+            with pytest.raises(FileError, match=said):
+                read(path)
+        monkeypatch.setattr("partita.io._zarr.MOST_CHUNKS", 1)  # too many to look for
+        for read in (lambda path: open_zarr(path).read(slice(None), slice(None)), read_table):
+            with pytest.raises(FileError, match=said):
+                read(path)
+
+    def test_a_corrupt_chunk_says_what_to_do(self, tmp_path):
+        path = write_zarr(tmp_path / "a", zarr_format=2, compressors=numcodecs.GZip())
+        (path / "1.1").write_bytes(b"nonsense")
+        said = r"1\.1' is .*corrupt.* It is \[10:20, 7:14\] of the array: write that part again"
+        for read in (lambda path: open_zarr(path).read(slice(None), slice(None)), read_table):
+            with pytest.raises(FileError, match=said):
+                read(path)
+        assert (open_zarr(path).read(slice(0, 10), slice(None)) == LABELS[:10]).all()
 
     def test_a_folder_of_something_else(self, tmp_path):
         with pytest.raises(FileError, match="no Zarr"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from partita.io._cmdstan import CmdStanFile
@@ -39,6 +39,8 @@ class ZarrContainer:
 
     path: str
     arrays: dict[str, ZarrArray]
+    whole: set[str] = field(default_factory=set)
+    """Those of which no chunk may be missing."""
 
     @property
     def where(self) -> str:
@@ -57,12 +59,15 @@ class ZarrContainer:
 
     def read(self, entry: Entry, box: Box) -> NDArray[Any]:
         """Return a part of an array."""
-        return self.arrays[entry.name].read(box)
+        absent: frozenset[tuple[int, ...]] | None = frozenset()
+        return self.arrays[entry.name].read(box, absent if entry.name in self.whole else None)
 
     def check_labels(self, entry: Entry) -> None:
-        """Warn where chunks of the labels have no file."""
+        """Refuse labels of which chunks have no file, unless the store says that none is lost."""
         array = self.arrays[entry.name]
-        array.warn_of(array.absent())
+        array.check(array.absent())
+        if not array.meta.may_miss:
+            self.whole.add(entry.name)
 
 
 @contextmanager

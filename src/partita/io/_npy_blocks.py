@@ -12,7 +12,7 @@ import numpy as np
 from partita import validate
 from partita.errors import FileError, InvalidValueError
 from partita.io._blocks import bounds, chain_numbers, check_integers
-from partita.io._numpy import Header, read_header, settled
+from partita.io._numpy import Header, read_header, settled, truncated
 from partita.io._source import format_of, opened, path_text
 
 if TYPE_CHECKING:
@@ -120,10 +120,7 @@ def _mapped(path: str, header: Header, size: int) -> NDArray[Any]:
     if claimed != size - header.offset and not (
         header.in_progress and claimed < size - header.offset
     ):
-        raise FileError(
-            f"{what} is truncated or corrupt: its header says {header}, {claimed} bytes, and "
-            f"{max(size - header.offset, 0)} bytes follow."
-        )
+        raise truncated(what, header, size - header.offset)
     if header.fortran and len(header.shape) == 3:
         raise FileError(f"{what} is in Fortran order; save it as np.ascontiguousarray(labels).")
     order: Any = "F" if header.fortran else "C"

@@ -106,7 +106,26 @@ def _dtype(descr: object) -> np.dtype[Any] | None:
     return dtype if dtype.kind in _READABLE_KINDS and dtype.itemsize else None
 
 
-def read_array(stream: IO[bytes], size: int, what: str) -> NDArray[Any]:
+def truncated(what: str, header: Header, held: int, *, is_file: bool = True) -> FileError:
+    """The error for an array of which ``held`` bytes are there; of a file, what is whole of it."""
+    dtype, shape = header.dtype, header.shape
+    assert dtype is not None
+    claimed = math.prod(shape) * dtype.itemsize
+    said = (
+        f"{what} is truncated or corrupt: its header says {header}, {claimed} bytes, and "
+        f"{max(held, 0)} bytes follow. Write it again or copy it from where it came from"
+    )
+    whole = held // max(1, claimed // max(1, shape[0])) if shape else 0
+    if not 0 < whole < (shape[0] if shape else 0) or header.fortran or not is_file:
+        return FileError(f"{said}.")
+    count = whole * math.prod(shape[1:])
+    return FileError(
+        f"{said}; the first {whole} of {shape[0]} rows are whole: np.fromfile({what}, "
+        f"{dtype.str!r}, {count}, offset={header.offset}).reshape({(whole, *shape[1:])})."
+    )
+
+
+def read_array(stream: IO[bytes], size: int, what: str, *, is_file: bool = False) -> NDArray[Any]:
     """Read one array of numbers or text from ``stream``, which holds ``size`` bytes in all."""
     header = settled(read_header(stream, what), size)
     dtype = header.dtype
@@ -117,10 +136,7 @@ def read_array(stream: IO[bytes], size: int, what: str) -> NDArray[Any]:
         )
     claimed, held = math.prod(header.shape) * dtype.itemsize, size - header.offset
     if claimed != held and not (header.in_progress and claimed < held):
-        raise FileError(
-            f"{what} is truncated or corrupt: its header says {header}, {claimed} bytes, and "
-            f"{max(held, 0)} bytes follow."
-        )
+        raise truncated(what, header, held, is_file=is_file)
     validate.fits_in_memory(what, claimed, "read it in parts or free some.")
     return _native(_filled(stream, claimed, what), dtype, header, what)
 
@@ -236,7 +252,7 @@ class Archive:
 
 def read_open_npy(file: BinaryIO, path: str) -> NDArray[Any]:
     """Read the one array of an open ``.npy`` file."""
-    return read_array(file, os.fstat(file.fileno()).st_size, repr(path))
+    return read_array(file, os.fstat(file.fileno()).st_size, repr(path), is_file=True)
 
 
 def read_npy(path: Path) -> NDArray[Any]:

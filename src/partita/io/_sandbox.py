@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from partita import validate
 from partita.errors import FileError, MissingDependencyError, OutOfMemoryError
+from partita.io._source import MEND
 
 _NEEDS = {
     "netcdf": ("h5py", "NetCDF", "netcdf"),
@@ -133,7 +134,7 @@ class Sandbox:
             )
         if answer.get("kind") == "said":
             return FileError(message)
-        return FileError(f"{self.path!r} is truncated or corrupt: {message}.")
+        return FileError(f"{self.path!r} is truncated or corrupt: {message}. {MEND}")
 
     def _stop(self) -> None:
         self._late = True
@@ -149,7 +150,7 @@ class Sandbox:
                 "If it is whole, keep the labels as .npy or Zarr."
             )
         return FileError(
-            f"{self.path!r} is truncated or corrupt: its reader broke (status {code})."
+            f"{self.path!r} is truncated or corrupt: its reader broke (status {code}). {MEND}"
         )
 
     def close(self) -> None:

@@ -88,9 +88,12 @@ def reading(path: str) -> Iterator[None]:
         raise FileError(f"{path!r} cannot be read: {reason}.") from None
 
 
+MEND = "Write it again or copy it from where it came from."
+
+
 def corrupt(path: str, error: BaseException) -> FileError:
     """The error for bytes that are not what they claim to be."""
-    return FileError(f"{path!r} is truncated or corrupt: {_one_line(error)}.")
+    return FileError(f"{path!r} is truncated or corrupt: {_one_line(error)}. {MEND}")
 
 
 def format_of(file: BinaryIO, path: str) -> Format:

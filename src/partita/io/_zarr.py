@@ -7,7 +7,6 @@ hold other things as long as nobody asks for them.
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -15,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.errors import FileError, PartitaWarning
+from partita.errors import FileError
 from partita.io._kept import Kept
 from partita.io._numpy import check_text
-from partita.io._source import corrupt
 from partita.io._zarr_codecs import decoder
-from partita.io._zarr_meta import MOST_CHUNKS, ZarrMeta, read_regular
+from partita.io._zarr_meta import MAY_MISS, MOST_CHUNKS, ZarrMeta, read_regular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,16 +72,24 @@ class ZarrArray:
         every = product(*map(range, self._counts))
         return frozenset(one for one in every if not os.path.lexists(self.meta.chunk_path(one)))
 
-    def warn_of(self, absent: frozenset[tuple[int, ...]]) -> None:
-        """Say which chunks of labels have no file, and what they are read as."""
-        if absent:
-            warnings.warn(
-                f"{self.meta.chunk_path(min(absent))!r} is missing, the first of {len(absent)} "
-                f"such chunks; their labels are read as {self.meta.fill}, the fill value, as Zarr "
-                "does with chunks that were never written. If they were, the store has lost them.",
-                PartitaWarning,
-                stacklevel=2,
-            )
+    def check(self, absent: frozenset[tuple[int, ...]]) -> None:
+        """Refuse labels of which chunks have no file, unless the store says that none is lost.
+
+        Zarr reads such chunks as the fill value, whether they were lost, are not written yet, or
+        were left out since all in them is the fill value.
+        """
+        if absent and not self.meta.may_miss:
+            raise FileError(self._said_of_absent(min(absent), len(absent)))
+
+    def _said_of_absent(self, index: tuple[int, ...], n_absent: int = 1) -> str:
+        meta, (name, value) = self.meta, MAY_MISS
+        more = f", the first of {n_absent:,} such chunks" if n_absent > 1 else ""
+        return (
+            f"{meta.chunk_path(index)!r} is missing{more}: {meta.part_of(index)} of the labels. "
+            "If it was lost, write that part again or copy it from where it came from. If it was "
+            f"left out because every label in it is {meta.fill}, the fill value, have the store "
+            f"say so: zarr.open({meta.folder!r}).attrs[{name!r}] = {value!r}."
+        )
 
     def read(
         self,
@@ -92,7 +98,8 @@ class ZarrArray:
     ) -> NDArray[Any]:
         """Return the part from start to stop along every axis; the sizes were checked before.
 
-        Given the chunks that were ``absent`` before, it is an error if another is now.
+        Given the chunks that were ``absent`` when labels were opened, it is an error if another is
+        now; None asks nothing.
         """
         out = np.empty([stop - start for start, stop in box], self.dtype)
         spans = [
@@ -117,10 +124,7 @@ class ZarrArray:
             take.append(slice(low - i * size, high - i * size))
         chunk = self._chunk(index) if is_all else self._kept.get(index, lambda: self._chunk(index))
         if chunk is None and absent is not None and index not in absent:
-            raise FileError(
-                f"{self.meta.chunk_path(index)!r} is missing; it was there when the store was "
-                "opened."
-            )
+            raise FileError(self._said_of_absent(index))
         out[tuple(into)] = self.meta.fill if chunk is None else chunk[tuple(take)]
         if is_end and not is_all:  # whoever goes over the array in order is done with it
             self._kept.drop(index)
@@ -131,19 +135,15 @@ class ZarrArray:
         raw = read_regular(meta.folder, meta.chunk_parts(index), 2 * meta.chunk_bytes + 4096)
         if raw is None:
             return None
-        what = repr(path)
-        for name in meta.codecs:
-            try:
-                raw = decoder(name, what)(raw, meta.chunk_bytes, what)
-            except FileError:
-                raise
-            except Exception as error:  # codecs raise RuntimeError, zlib.error, OSError and more
-                raise corrupt(path, error) from None
-        if len(raw) != meta.chunk_bytes:
+        try:
+            raw = self._undone(raw, path)
+        except FileError as error:
             raise FileError(
-                f"{what} is truncated or corrupt: it has {len(raw)} bytes where "
-                f"{meta.chunk_bytes} should be."
-            )
+                f"{error} It is {meta.part_of(index)} of the array: write that part again or copy "
+                "it from where it came from; the rest of the store can be read, "
+                f"zarr.open({meta.folder!r}) sliced so as to leave that part out."
+            ) from None
+        what = repr(path)
         if meta.dtype.kind == "b":
             flat: NDArray[Any] = np.frombuffer(raw, np.uint8) != 0
         else:
@@ -153,3 +153,21 @@ class ZarrArray:
             check_text(flat, what)
         stored = flat.reshape([meta.chunk[axis] for axis in meta.axes])
         return stored.transpose(np.argsort(meta.axes))
+
+    def _undone(self, raw: bytes, path: str) -> bytes:
+        """The bytes of a chunk with its codecs undone."""
+        meta, what = self.meta, repr(path)
+        for name in meta.codecs:
+            try:
+                raw = decoder(name, what)(raw, meta.chunk_bytes, what)
+            except FileError:
+                raise
+            except Exception as error:  # codecs raise RuntimeError, zlib.error, OSError and more
+                reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+                raise FileError(f"{what} is truncated or corrupt: {reason}.") from None
+        if len(raw) != meta.chunk_bytes:
+            raise FileError(
+                f"{what} is truncated or corrupt: it has {len(raw)} bytes where "
+                f"{meta.chunk_bytes} should be."
+            )
+        return raw

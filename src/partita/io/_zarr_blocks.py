@@ -30,7 +30,7 @@ class ZarrBlocks:
     array: ZarrArray
     axes: Axes
     absent: frozenset[tuple[int, ...]] | None = None
-    """The chunks that had no file when the store was opened."""
+    """The chunks that had no file when the store was opened; None if any may have none."""
 
     def __reduce__(self) -> Any:
         """Sent to another process, it finds the store from whatever folder that runs in."""
@@ -124,8 +124,8 @@ def open_zarr(path: Path, *, key: str | None = None, orient: str = "draws") -> Z
     if orient == "items" and array.meta.dims is None and axes.chain is None:
         axes = Axes(None, 1, (0,))
     absent = array.absent()
-    array.warn_of(absent)
-    return ZarrBlocks(text, array, axes, absent if array.is_counted else None)
+    array.check(absent)
+    return ZarrBlocks(text, array, axes, None if array.meta.may_miss else absent)
 
 
 def zarr_arrays(folder: str) -> dict[str, ZarrArray]:

@@ -29,6 +29,9 @@ _V3_DTYPES = frozenset(
 )
 
 
+MAY_MISS = ("missing_chunks", "fill_value")  # an attribute by which an array says that none is lost
+
+
 @dataclass(frozen=True)
 class ZarrMeta:
     """One array: where it is, its size, and how its chunks are stored."""
@@ -45,6 +48,8 @@ class ZarrMeta:
     codecs: tuple[str, ...]
     """What was done to the bytes, in the order to undo it."""
     dims: tuple[str, ...] | None
+    may_miss: bool = False
+    """Whether the store says that chunks without a file are all fill value, and not lost."""
 
     @property
     def chunk_bytes(self) -> int:
@@ -64,6 +69,11 @@ class ZarrMeta:
     def chunk_path(self, index: tuple[int, ...]) -> str:
         """Where the chunk of this index is stored."""
         return os.path.join(self.folder, *self.chunk_parts(index))
+
+    def part_of(self, index: tuple[int, ...]) -> str:
+        """What a chunk holds of the array, as Python would slice it."""
+        ends = zip(index, self.chunk, self.shape, strict=True)
+        return f"[{', '.join(f'{i * c}:{min((i + 1) * c, n)}' for i, c, n in ends)}]"
 
 
 def is_zarr(folder: str) -> bool:
@@ -145,7 +155,8 @@ def read_regular(folder: str, parts: Sequence[str], most: int) -> bytes | None:
         raise FileError(f"{path!r} is not a plain file.")
     if found.st_size > most:
         raise FileError(
-            f"{path!r} is corrupt: it has {found.st_size} bytes, and at most {most} can be right."
+            f"{path!r} is corrupt: it has {found.st_size} bytes, and at most {most} can be right; "
+            "write it again or copy it from where it came from."
         )
     with open(path, "rb") as file:
         return file.read(most + 1)
@@ -219,6 +230,7 @@ def _v2(folder: str, found: dict[str, Any]) -> ZarrMeta:
         axes[::-1] if found.get("order", "C") == "F" else axes,
         () if compressor is None else (str(compressor["id"]),),
         _dims(found["attributes"].get("_ARRAY_DIMENSIONS"), len(shape)),
+        _may_miss(found["attributes"]),
     )
 
 
@@ -261,7 +273,12 @@ def _v3(folder: str, found: dict[str, Any]) -> ZarrMeta:
         axes,
         tuple(undo),
         _dims(found.get("dimension_names"), len(shape)),
+        _may_miss(found.get("attributes") or {}),
     )
+
+
+def _may_miss(attributes: dict[str, Any]) -> bool:
+    return attributes.get(MAY_MISS[0]) == MAY_MISS[1]
 
 
 def _text_of(kind: dict[str, Any]) -> str | None:
