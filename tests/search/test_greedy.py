@@ -194,7 +194,7 @@ def test_splitting_a_block_off_gains_what_was_foretold(name):
         state.restore(saved)
 
 
-def test_an_item_is_followed_by_those_like_it():
+def test_items_go_to_a_cluster_together_where_none_would_alone():
     with_first = np.repeat([0, 1], [12, 10])
     with_second = np.where(np.arange(22) < 10, 0, 1)
     draws = pt.Draws([with_first] * 4 + [with_second] * 5)
@@ -207,10 +207,14 @@ def test_an_item_is_followed_by_those_like_it():
     assert values[1] > values[0] > values[2]
     run.settle()
     assert np.array_equal(state.labels, with_first)
-    assert run.nudge()
+    assert state.chain(22, 4, 4, np.inf)
     assert np.array_equal(canonical(state.labels), with_second)
     assert_allclose(state.value, values[2], atol=1e-9)
-    assert not run.nudge()
+    assert not state.chain(22, 4, 4, np.inf)
+    state.load(with_first)
+    assert not state.chain(22, 4, 1, np.inf)
+    assert np.array_equal(state.labels, with_first)
+    assert_allclose(state.value, values[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["vi", "nid"])

@@ -40,26 +40,6 @@ def _score(
     return most, widest
 
 
-@jit
-def margins(
-    rows, weight, cell, step, counts, table, labels, sizes, j, totals, alpha32, alpha, slope,
-    limit, block, gains, own, costs, targets,
-):  # fmt: skip
-    """What it costs every item, on the linearised loss, to go where it costs least, and where."""
-    fresh = _free(sizes, limit)
-    for i in range(labels.shape[0]):
-        w, old = weight[i], labels[i]
-        _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
-        mine = _own(rows[i], old, w, cell, counts, alpha, own)
-        mine -= slope * (cell[sizes[old]] - cell[sizes[old] - w])
-        costs[i], targets[i] = np.inf, -1
-        for k in range(sizes.shape[0]):
-            if k != old and (sizes[k] > 0 or (k == fresh and sizes[old] > w)):
-                cost = mine - gains[k] + slope * (cell[sizes[k] + w] - cell[sizes[k]])
-                if cost < costs[i]:
-                    costs[i], targets[i] = cost, k
-
-
 @inner
 def _rise(i, k, weight, cell, labels, sizes):
     """What e gains where item i goes to column k."""

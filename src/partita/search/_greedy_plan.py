@@ -10,10 +10,10 @@ import numpy as np
 from partita import losses, validate
 from partita.distributed import map_blocks
 from partita.partitions import canonical
-from partita.search import _greedy_starts as starting
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
+from partita.search._greedy_kinds import SMALL, Starts
 from partita.search._greedy_problem import on_draws, problem
 from partita.search._greedy_run import Run
 
@@ -22,22 +22,24 @@ if TYPE_CHECKING:
 
     from partita.evidence import Evidence
     from partita.losses import RatioLoss
+    from partita.search._greedy_kinds import Start
     from partita.search._greedy_problem import Problem
 
     Labels: TypeAlias = NDArray[np.int64]
 
 
-_DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
-_SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _FEW_DRAWS = 150  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
+_MANY_CLUSTERS = 24  # from which on starts that agree are rebuilt as much as others
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
 _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
-_LEADERS = 3  # of these that are carried on to more draws
+_LEADERS = 3  # of these that are carried on to more draws at a time
+_RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
+_FRESH = 2  # times that more are begun
+_QUICK = 500_000  # items times draws up to which that is done
 _POOL = 12  # ends of first runs from which others take clusters over
-_AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
 
@@ -66,6 +68,11 @@ class Found(NamedTuple):
     labels: Labels
     start: str
 
+    @property
+    def again(self) -> Start:
+        """Its name and labels, to start there again."""
+        return self.start, self.labels
+
 
 class Plan:
     """One greedy search: the runs, then the best carried further."""
@@ -82,6 +89,8 @@ class Plan:
         self.settings, self.loss, self.evidence = settings, loss, evidence
         self.rng, self.n_jobs, self.clock = rng, n_jobs, clock
         self.limit = min(settings.max_clusters or evidence.n_items, evidence.n_items)
+        is_sized = settings.n_runs is None
+        self.starts = Starts(settings.starts, loss, evidence, self.limit, clock, is_sized)
         self.found: list[Found] = []
         self.ended: list[Found] = []
         self.is_agreed = False
@@ -96,10 +105,11 @@ class Plan:
 
     def run(self) -> Iterator[Candidate]:
         """Yield what was found, the best last polished on everything."""
-        if self.settings.n_runs is not None:
+        n_runs = self.settings.n_runs
+        if n_runs is not None:
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
             moves = self.settings.moves
-            self._runs(shared, [(name, labels, moves) for name, labels in self._starts()])
+            self._runs(shared, [(*start, moves) for start in self.starts.each(n_runs, self.rng)])
         else:
             shared = self._sized()
         yield from self._polished(shared)
@@ -107,52 +117,79 @@ class Plan:
     def _sized(self) -> Problem:
         """Some quick runs on few draws, fewer on more, and the best of those carried further."""
         shared = problem(self.loss, self.evidence, max_draws=self._few)
-        moves = self.settings.moves
-        light = tuple(m for m in moves if m in ("sweep", "merge")) or moves
-        self._begin(shared, light)
+        self._begin(shared)
+        is_rugged = _unseen(self.found) > _RUGGED
         pool = self._leaders(_POOL)
-        leaders = self._ranked(pool)[: 1 if self.is_agreed else _LEADERS]
-        if self._few != self.max_draws and not self.clock.is_up():
+        leaders = self._ranked(pool)
+        is_more = self._few != self.max_draws and not self.clock.is_up()
+        if is_more:
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
             self.found = []
             if not self.is_agreed:
                 self.ended = []
-                self._runs(shared, [(f.start, f.labels, light) for f in leaders], softens=True)
-        n_starts = len(self.found)
-        leaders = leaders if self.is_agreed else self._leaders(2 if self.on_draws else 3)
-        tasks = [(f.start, f.labels, moves) for f in leaders]
         others = [shared.compress(f.labels) for f in pool if not self.is_agreed]
-        is_thorough = self._is_bent and self._work <= _SMALL
-        hardness = 4 if self.loss.denominator.product else 2 if is_thorough else 1
-        patience = self.settings.patience * (1 if self.is_agreed else hardness)
-        self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
-        ends = self.found[n_starts:]
+        ends: list[Found] = []
+        for starts, is_new in self._rounds(leaders, is_more):
+            ends += self._carried(shared, starts, others, is_new)
+            if self.clock.is_up() or (_is_repeated(ends) and not is_rugged):
+                break
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared
 
-    def _begin(self, shared: Problem, moves: tuple[str, ...]) -> None:
+    def _rounds(self, leaders: list[Found], is_more: bool) -> Iterator[tuple[list[Start], bool]]:
+        """Yield starts to carry further together, and whether no run on these draws was there.
+
+        That is the best one if the first runs agree, else the best, those that come next, and then
+        others where that is quick.
+        """
+        if self.is_agreed:
+            yield [leaders[0].again], False
+            return
+        for a in range(0, min(len(leaders), 2 * _LEADERS), _LEADERS):
+            yield [f.again for f in leaders[a : a + _LEADERS]], is_more
+        for _ in range(_FRESH if self._work <= _QUICK else 0):
+            yield self.starts.fresh(self.rng), True
+
+    def _carried(
+        self, shared: Problem, starts: list[Start], others: list[Labels], is_new: bool
+    ) -> list[Found]:
+        """Run quickly from starts that are new, and carry the best on; return where that led."""
+        before, n_best = self.found, 2 if self.on_draws else _LEADERS
+        self.found = []
+        if is_new:
+            self._runs(shared, [(*start, self._light) for start in starts], softens=True)
+            before, starts = before + self.found, [f.again for f in self._leaders(n_best)]
+            self.found = []
+        is_thorough = self._is_bent and self._work <= SMALL
+        hardness = 4.0 if self.loss.denominator.product else 2.0 if is_thorough else 1.0
+        if self.is_agreed:
+            known = [labels for _, labels in starts if labels is not None]
+            hardness = 1.0 if np.max(known) >= _MANY_CLUSTERS else 0.5
+        tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
+        patience = hardness * self.settings.patience
+        self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
+        ends, self.found = self.found, before + self.found
+        return ends
+
+    @property
+    def _light(self) -> tuple[str, ...]:
+        """The moves of a quick run."""
+        moves = self.settings.moves
+        return tuple(move for move in moves if move in ("sweep", "merge")) or moves
+
+    def _begin(self, shared: Problem) -> None:
         """Run from a few starts and, unless they agree, from the others."""
-        counts, seeds = self._counts(), self.rng.spawn(2)
-        few = self._at_first(counts)
+        counts, seeds = self.starts.counts(self._work, self._is_bent), self.rng.spawn(2)
+        few = self.starts.at_first(counts, self._is_bent)
         for done, counted, rng in ((None, few, seeds[0]), (few, counts, seeds[1])):
-            starts = [one for kind in self._kinds(counted, rng, done) for one in kind]
+            starts = [one for kind in self.starts.of_kinds(counted, rng, done) for one in kind]
             if not starts and not self.found and done:
                 starts = [("sequential", None)]
-            tasks = [(name, labels, moves) for name, labels in starts]
+            tasks = [(*start, self._light) for start in starts]
             self._runs(shared, tasks, softens=True, is_stepwise=done is not None)
             self.is_agreed = self._agrees()
             if self.is_agreed or self.clock.is_up():
                 return
-
-    def _at_first(self, counts: Sequence[int]) -> list[int]:
-        """How many starts of each kind come first.
-
-        A loss that bends is held where its draws are, so one of them is begun from another loss.
-        """
-        first = dict.fromkeys(range(2), _AT_FIRST)
-        if self._is_bent and self.settings.starts[:3] == ("sequential", "draws", "losses"):
-            first = {0: _AT_FIRST, 1: 1, 2: 1}
-        return [min(n, first.get(k, 0)) for k, n in enumerate(counts)]
 
     def _agrees(self) -> bool:
         """Whether starts of two kinds ended at the best, and all did.
@@ -229,17 +266,16 @@ class Plan:
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
             return
         moves = self.settings.moves
-        light = tuple(move for move in moves if move in ("sweep", "merge"))
         n_draws = self.evidence.distinct.n_draws
         is_all = isinstance(shared, DrawsProblem) and shared.m == n_draws
         if self.evidence.n_items * n_draws > _POLISHED or is_all:
-            moves = light
+            moves = self._light
         whole = problem(self.loss, self.evidence, merge=False)
         self.found, self.ended = [], []
         if self.is_agreed:  # nothing to rebuild where all the draws change nothing
-            self._runs(whole, [(leaders[0].start, leaders[0].labels, light)])
+            self._runs(whole, [(*leaders[0].again, self._light)])
         if not (self.found and np.array_equal(self.found[0].labels, leaders[0].labels)):
-            tasks = [(one.start, one.labels, moves) for one in leaders]
+            tasks = [(*one.again, moves) for one in leaders]
             self._runs(whole, tasks, patience=1.0)
         for one in self._leaders(1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
@@ -263,7 +299,7 @@ class Plan:
 
         def work(a: int) -> Found | None:
             name, labels, moves = tasks[a]
-            if self.clock.is_up() and (a or self.found):
+            if self.clock.is_up() and (a or self.ended):
                 return None
             state = states.pop() if states else shared.state()
             run = Run(state, seeds[a], self.limit, self.clock)
@@ -290,48 +326,6 @@ class Plan:
         if self.clock.was_stopped:
             raise KeyboardInterrupt
 
-    def _starts(self) -> list[tuple[str, Labels | None]]:
-        """Return (name, labels) of each of ``n_runs`` runs, going round the kinds of starts."""
-        n_runs = self.settings.n_runs or 1
-        kinds = self._kinds([n_runs for _ in self.settings.starts], self.rng)
-        if not any(kinds):
-            kinds = [[("sequential", None)] * n_runs]
-        out: list[tuple[str, Labels | None]] = []
-        for r in range(max(map(len, kinds))):
-            out += [kind[r] for kind in kinds if r < len(kind)]
-        return out[:n_runs]
-
-    def _kinds(
-        self, counts: Sequence[int], rng: np.random.Generator, done: Sequence[int] | None = None
-    ) -> list[list[tuple[str, Labels | None]]]:
-        """So many starts of each kind, None for a sequential one, but for those ``done``."""
-        kinds: list[list[tuple[str, Labels | None]]] = []
-        for i, kind in enumerate(self.settings.starts):
-            n_done = done[i] if done else 0
-            if counts[i] <= n_done or (any(kinds) and self.clock.is_up()):
-                kinds.append([])
-            else:
-                kinds.append(self._of_kind(kind, counts[i], rng)[n_done:])
-        return kinds
-
-    def _counts(self) -> list[int]:
-        """How many starts to take of each kind."""
-        n_runs, kinds = self.settings.n_runs, self.settings.starts
-        if n_runs is not None:
-            return [n_runs for _ in kinds]
-        work = self._work
-        if not self._is_bent:
-            many = 4 if work <= 40_000 else 2
-            of_kind, usual = {"sequential": many, "random": many}, 2
-        elif work <= _SMALL:
-            of_kind, usual = {"sequential": 2, "random": 2, "draws": 3}, 2
-        else:
-            of_kind, usual = (
-                {"sequential": 2, "random": 2, "draws": 2, "one": int(len(kinds) == 1)},
-                1,
-            )
-        return [of_kind.get(kind, usual) if isinstance(kind, str) else usual for kind in kinds]
-
     @property
     def _work(self) -> int:
         """Items times the draws that the runs see."""
@@ -343,38 +337,20 @@ class Plan:
         """Whether the loss bends in e, so that runs anneal."""
         return bool(self.loss.numerator.least or self.loss.denominator.least)
 
-    def _of_kind(
-        self, kind: Any, wanted: int, rng: np.random.Generator
-    ) -> list[tuple[str, Labels | None]]:
-        n, is_sized = self.evidence.n_items, self.settings.n_runs is None
-        if is_sized and n > _DENSE_ITEMS and kind in ("losses", "average", "nmf"):
-            return []
-        if not isinstance(kind, str):
-            if not hasattr(kind, "candidates"):
-                labels = validate.labels("starts", kind, n_items=n)
-                return [("labels", canonical(labels))]
-            found = starting.from_search(kind, self.loss, self.evidence, rng, wanted)
-            return [(type(kind).__name__, labels) for labels in found]
-        if kind == "sequential":
-            return [(kind, None)] * wanted
-        made = self._made(kind, wanted, rng)
-        return [(kind, labels) for labels in made]
 
-    def _made(self, kind: str, wanted: int, rng: np.random.Generator) -> list[Labels]:
-        n = self.evidence.n_items
-        if kind == "random":
-            return [starting.random_labels(n, self.limit, rng) for _ in range(wanted)]
-        if kind == "draws":
-            return starting.from_draws(self.loss, self.evidence, wanted)
-        if kind == "losses":
-            return starting.from_losses(self.loss, self.evidence, rng, self.clock, 2 * wanted - 1)
-        if kind == "nmf":
-            return starting.from_nmf(self.loss, self.evidence, rng, wanted)
-        if kind == "one":
-            return [np.zeros(n, dtype=np.int64)][:wanted]
-        if kind == "singletons":
-            return [np.arange(n)]
-        return starting.from_linkage(self.loss, self.evidence, kind, wanted)
+def _unseen(found: Sequence[Found]) -> float:
+    """The share of runs that ended where no other did, which is Good and Turing's estimate.
+
+    It is the chance that the next run ends where none has been.
+    """
+    keys = [one.labels.tobytes() for one in found]
+    return sum(keys.count(key) == 1 for key in keys) / max(1, len(keys))
+
+
+def _is_repeated(ends: Sequence[Found]) -> bool:
+    """Whether two runs ended at the best."""
+    best = min(ends, key=lambda f: f.value)
+    return sum(np.array_equal(f.labels, best.labels) for f in ends) > 1
 
 
 def _start(run: Run, shared: Problem, labels: Labels | None) -> None:

@@ -27,10 +27,12 @@ _PAIRS = 16  # of items that are tried together at a time
 _BESIDE = 0.5  # chance that a cluster is rebuilt together with one beside it
 _TOGETHER = 3  # clusters rebuilt at once, at most
 _GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
-_NUDGED = 12  # items of least cost that are moved to see whether others follow
-_FOLLOW = 16  # of which so many may
+_NEAREST = 24  # items that could go to a cluster one after another
+_CHAIN = 16  # of which so many may
 _FROM_OTHERS = 0.7  # chance that it comes from where another run ended
-_HOPELESS = 0.4  # loss above the best, in shares of it for an item, that pairs do not make good
+_HOPELESS = (
+    0.4  # loss above the best, in shares of it for an item, that a few more moves do not make good
+)
 _LEAST, _MOST = 6, 24  # clusters that patience counts at least and at most
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft")
@@ -76,7 +78,7 @@ class Run:
             self.shake(patience, shakes)
             if self._recombine():
                 self.shake(patience, shakes)
-            while self.sweeps and self.nudge():
+            while self.sweeps and self.chain():
                 pass
         if not self.sweeps and "merge" in moves:
             self.merge()
@@ -192,24 +194,15 @@ class Run:
     def _is_wide(self) -> bool:
         return self.is_thorough and self.is_softened
 
-    def nudge(self) -> bool:
-        """Move an item that it costs least, and let those follow that it costs little; keep a gain.
-
-        Items that are much alike hold one another where they are.
-        """
-        labels = self.state.labels
-        costs, targets = self.state.margins(self.limit)
-        near = np.argsort(costs, kind="stable")
-        for item in near[:_NUDGED]:
-            if targets[item] < 0 or self.clock.is_up():
-                return False
-            alike = (labels[near] == labels[item]) & (targets[near] == targets[item])
-            order = near[alike & (near != item)][:_FOLLOW]
-            if order.size and self._attempt(
-                np.array([item]), targets[[item]], np.append(order, item)
-            ):
-                return True
-        return False
+    def chain(self) -> bool:
+        """Move items into a cluster, one after another, where only several pay; keep a gain."""
+        bar = self._above(_HOPELESS)
+        if self.clock.is_up() or not self.state.chain(self.limit, _NEAREST, _CHAIN, bar):
+            return False
+        self.settle()
+        self.exchange()
+        self.keep()
+        return True
 
     def _attempt(
         self,
@@ -226,7 +219,7 @@ class Run:
         """
         state, before, saved = self.state, self.state.value, self.state.save()
         least = 1e-11 * max(1.0, abs(before))
-        hopeless = before + _HOPELESS / state.labels.size * abs(before)
+        hopeless = self._above(_HOPELESS)
         bar = hopeless if is_wide else before - least
         is_promising = state.attempt(items, targets, order, self.limit, bar)
         if is_promising is None:
@@ -248,6 +241,10 @@ class Run:
         if abs(state.value - before) > least:
             state.restore(saved)
         return False
+
+    def _above(self, share: float) -> float:
+        """The loss here and so much of what it is for an item."""
+        return self.state.value + share / self.state.labels.size * abs(self.state.value)
 
     def cross(self, other: NDArray[np.int64]) -> None:
         """Move whole blocks of items together as they are in ``other``; keep each that helps.

@@ -162,9 +162,9 @@ class SimilarityState:
 
     is_rough = False
 
-    def margins(self, limit: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def chain(self, limit: int, n_nearest: int, depth: int, hopeless: float) -> bool:
         """Nothing: moves that follow one another have not been seen to pay here."""
-        return np.zeros(0), np.zeros(0, dtype=np.int64)
+        return False
 
     def attempt(
         self, items: IntArray, targets: IntArray, order: IntArray, limit: int, bar: float

@@ -305,15 +305,20 @@ class DrawsState:
         self.linearise()
         return is_better
 
-    def margins(self, limit: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """What it costs each item to go where it costs least, and where that is, -1 for nowhere."""
-        p = self.problem
-        costs, targets = np.empty(p.n), np.empty(p.n, dtype=np.int64)
-        cast(Any, kernels.greedy_pairs).margins(
-            *self._tables(), self.alpha32, self.alpha, self.slope, limit, self._block, self._gains,
-            self._own, costs, targets,
+    def chain(self, limit: int, n_nearest: int, depth: int, hopeless: float) -> bool:
+        """Move items into a cluster one after another where some together pay; say whether any."""
+        p, compiled = self.problem, cast(Any, kernels.greedy_chains)
+        if not (self.sizes == 0).any():
+            self._grow(self.sizes.size)
+        fresh = int(np.flatnonzero(self.sizes == 0)[0]) if self.n_clusters < limit else -1
+        value = compiled.chains(
+            n_nearest, depth, hopeless, *self._tables(), self.alpha32, self.alpha, self.slope,
+            fresh, self._block, self._gains, self._own, p.t, p.p, p.num, p.den, p.w, p.total,
+            self._value, np.empty((p.n, self.sizes.size)),
         )  # fmt: skip
-        return costs, targets
+        is_better = bool(value < self._value)
+        self.linearise()
+        return is_better
 
     def _loss(self, j: NDArray[np.float64], e: float) -> float:
         """The loss at totals j and e."""

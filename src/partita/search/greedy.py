@@ -66,7 +66,7 @@ class Greedy:
     patience : float
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
         n_runs is None and the starts disagree, twice as many for ID and NID, four times for OMARI
-        and PEAR.
+        and PEAR; half as many where they agree on fewer than 24 clusters.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 150 at first and then
         250 to 1,000 where n_runs is None, else all.

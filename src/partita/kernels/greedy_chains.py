@@ -1,0 +1,105 @@
+"""Moving items into a cluster where only several of them together pay; see ``greedy_draws``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita.kernels._compile import inner, jit
+from partita.kernels.greedy_draws import _gain, _own, _shift, expected
+from partita.kernels.greedy_pairs import _score
+
+
+@inner
+def _nearest(target, scores, labels, chosen):
+    """Fill ``chosen`` with the items that lose least in column ``target``; return their number."""
+    found = 0
+    for i in range(labels.shape[0]):
+        score = scores[i, target]
+        if labels[i] == target or score == -np.inf:
+            continue
+        if found == chosen.shape[0] and score <= scores[chosen[found - 1], target]:
+            continue
+        at = min(found, chosen.shape[0] - 1)
+        while at > 0 and scores[chosen[at - 1], target] < score:
+            chosen[at] = chosen[at - 1]
+            at -= 1
+        chosen[at] = i
+        found = min(found + 1, chosen.shape[0])
+    return found
+
+
+@inner
+def _next(
+    chosen, done, found, target, rows, weight, cell, counts, labels, sizes, alpha, slope, own
+):  # fmt: skip
+    """Where in ``chosen``, from ``done`` on, the item stands that loses least in ``target`` now."""
+    best, most = done, -np.inf
+    for a in range(done, found):
+        i = chosen[a]
+        w, s = weight[i], sizes[labels[i]]
+        de = cell[sizes[target] + w] - cell[sizes[target]] - cell[s] + cell[s - w]
+        gain = _gain(rows[i], target, w, cell, counts, alpha) - slope * de
+        gain -= _own(rows[i], labels[i], w, cell, counts, alpha, own)
+        if gain > most:
+            best, most = a, gain
+    return best
+
+
+@jit
+def chains(
+    n_nearest, depth, hopeless, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
+    alpha32, alpha, slope, fresh, block, gains, own, t, p, num, den, w_total, n_total, value,
+    scores,
+):  # fmt: skip
+    """Move items into a cluster one after another, each time the one that loses least by it.
+
+    This is tried with every cluster, and with ``fresh`` if that is not -1, from the one that an
+    item loses least by going to on. Only the ``n_nearest`` items move, ``depth`` of them at most,
+    as long as the loss is below ``hopeless``. The best partition on the way is kept if it is better
+    than ``value``; that ends it. Returns the loss.
+    """
+    _score(
+        rows, weight, cell, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block,
+        gains, own, scores,
+    )  # fmt: skip
+    width = sizes.shape[0]
+    tops, chosen = np.full(width, np.inf), np.empty(n_nearest, dtype=np.int64)
+    for k in range(width):
+        for i in range(labels.shape[0]):
+            tops[k] = min(tops[k], -scores[i, k])
+    homes, kept = np.empty(depth, dtype=np.int64), j.copy()
+    e, bar = totals[0], value - 1e-11 * max(1.0, abs(value))
+    for target in np.argsort(tops, kind="mergesort"):
+        if tops[target] == np.inf:
+            break
+        found = _nearest(target, scores, labels, chosen)
+        best, least, moved = 0, bar, 0
+        while moved < min(found, depth):
+            if moved > 0:
+                a = _next(
+                    chosen, moved, found, target, rows, weight, cell, counts, labels, sizes, alpha,
+                    slope, own,
+                )  # fmt: skip
+                chosen[moved], chosen[a] = chosen[a], chosen[moved]
+            i = chosen[moved]
+            homes[moved] = labels[i]
+            _shift(
+                rows[i], labels[i], target, weight[i], cell, step, counts, table, sizes, j, totals
+            )
+            labels[i] = target
+            moved += 1
+            now = expected(t, p, j, totals[0], num, den, w_total, n_total)
+            if now < least:
+                best, least = moved, now
+            if now > hopeless:
+                break
+        for a in range(moved - 1, best - 1, -1):
+            i = chosen[a]
+            _shift(
+                rows[i], target, homes[a], weight[i], cell, step, counts, table, sizes, j, totals
+            )
+            labels[i] = homes[a]
+        if best > 0:
+            return least
+        j[:], totals[0] = kept, e
+    return value

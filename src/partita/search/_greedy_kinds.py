@@ -1,0 +1,132 @@
+"""How many starts of each kind a greedy search takes, and the starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from partita import validate
+from partita.partitions import canonical
+from partita.search import _greedy_starts as starting
+from partita.search._greedy_clock import Clock
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.evidence import Evidence
+    from partita.losses import RatioLoss
+
+    Labels: TypeAlias = NDArray[np.int64]
+    Start: TypeAlias = tuple[str, Labels | None]
+
+SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
+_DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
+_AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
+_FRESH = {"sequential": 3, "draws": 2, "random": 2}  # of each kind left to chance, at a time
+
+
+@dataclass
+class Starts:
+    """The starts of one search; one is a name and labels, None for a sequential allocation.
+
+    ``is_sized`` says that their number follows from the posterior, not from ``n_runs``.
+    """
+
+    kinds: Sequence[Any]
+    loss: RatioLoss
+    evidence: Evidence
+    limit: int
+    clock: Clock
+    is_sized: bool
+
+    def each(self, n_runs: int, rng: np.random.Generator) -> list[Start]:
+        """So many starts, going round the kinds."""
+        kinds = self.of_kinds([n_runs for _ in self.kinds], rng)
+        if not any(kinds):
+            kinds = [[("sequential", None)] * n_runs]
+        out: list[Start] = []
+        for r in range(max(map(len, kinds))):
+            out += [kind[r] for kind in kinds if r < len(kind)]
+        return out[:n_runs]
+
+    def of_kinds(
+        self, counts: Sequence[int], rng: np.random.Generator, done: Sequence[int] | None = None
+    ) -> list[list[Start]]:
+        """So many starts of each kind, but for those ``done``."""
+        kinds: list[list[Start]] = []
+        for i, kind in enumerate(self.kinds):
+            n_done = done[i] if done else 0
+            if counts[i] <= n_done or (any(kinds) and self.clock.is_up()):
+                kinds.append([])
+            else:
+                kinds.append(self._of_kind(kind, counts[i], rng)[n_done:])
+        return kinds
+
+    def counts(self, work: int, is_bent: bool) -> list[int]:
+        """How many starts to take of each kind, given items times draws and the loss."""
+        usual = 2 if not is_bent or work <= SMALL else 1
+        of_kind = {"sequential": 2, "random": 2, "draws": 2}
+        if not is_bent:
+            of_kind["sequential"] = of_kind["random"] = 4 if work <= 40_000 else 2
+        elif work <= SMALL:
+            of_kind["draws"] = 3
+        else:
+            of_kind["one"] = int(len(self.kinds) == 1)
+        return [of_kind.get(kind, usual) if isinstance(kind, str) else usual for kind in self.kinds]
+
+    def at_first(self, counts: Sequence[int], is_bent: bool) -> list[int]:
+        """How many starts of each kind come first.
+
+        A loss that bends is held where its draws are, so one of them is begun from another loss.
+        """
+        first = dict.fromkeys(range(2), _AT_FIRST)
+        if is_bent and tuple(self.kinds[:3]) == ("sequential", "draws", "losses"):
+            first = {0: _AT_FIRST, 1: 1, 2: 1}
+        return [min(n, first.get(k, 0)) for k, n in enumerate(counts)]
+
+    def fresh(self, rng: np.random.Generator) -> list[Start]:
+        """Some more of the kinds that are left to chance."""
+        found: list[Start] = []
+        for kind, n in _FRESH.items():
+            if kind not in [one for one in self.kinds if isinstance(one, str)]:
+                continue
+            if kind == "draws":
+                draws = self.evidence.distinct.labels if self.evidence.has_draws else ()
+                some = rng.integers(len(draws), size=n) if len(draws) else ()
+                found += [(kind, canonical(draws[m])) for m in some]
+            else:
+                found += self._of_kind(kind, n, rng)
+        return found
+
+    def _of_kind(self, kind: Any, wanted: int, rng: np.random.Generator) -> list[Start]:
+        n = self.evidence.n_items
+        if self.is_sized and n > _DENSE_ITEMS and kind in ("losses", "average", "nmf"):
+            return []
+        if not isinstance(kind, str):
+            if not hasattr(kind, "candidates"):
+                labels = validate.labels("starts", kind, n_items=n)
+                return [("labels", canonical(labels))]
+            found = starting.from_search(kind, self.loss, self.evidence, rng, wanted)
+            return [(type(kind).__name__, labels) for labels in found]
+        if kind == "sequential":
+            return [(kind, None)] * wanted
+        return [(kind, labels) for labels in self._made(kind, wanted, rng)]
+
+    def _made(self, kind: str, wanted: int, rng: np.random.Generator) -> list[Labels]:
+        n = self.evidence.n_items
+        if kind == "random":
+            return [starting.random_labels(n, self.limit, rng) for _ in range(wanted)]
+        if kind == "draws":
+            return starting.from_draws(self.loss, self.evidence, wanted)
+        if kind == "losses":
+            return starting.from_losses(self.loss, self.evidence, rng, self.clock, 2 * wanted - 1)
+        if kind == "nmf":
+            return starting.from_nmf(self.loss, self.evidence, rng, wanted)
+        if kind == "one":
+            return [np.zeros(n, dtype=np.int64)][:wanted]
+        if kind == "singletons":
+            return [np.arange(n)]
+        return starting.from_linkage(self.loss, self.evidence, kind, wanted)
