@@ -163,8 +163,8 @@ def test_a_writer_says_what_it_has_and_writes_no_other_format(tmp_path):
         writer.write([0, 1])
         assert repr(writer).endswith("a.npy', 1 draw, open)")
     assert repr(writer).endswith("1 draw, closed)")
-    with pytest.raises(pt.errors.InvalidValueError, match=r"must end in \.npy.*'\.zarr'"):
-        pt.DrawsWriter(tmp_path / "a.zarr")
+    with pytest.raises(pt.errors.InvalidValueError, match=r"must end in \.npy or \.zarr.*'\.csv'"):
+        pt.DrawsWriter(tmp_path / "a.csv")
     assert sorted(os.listdir(tmp_path)) == ["a.npy"]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from partita import io, validate
 from partita.draws._draws import Draws
-from partita.draws._writer import partial_of
+from partita.draws._writer import partial_of, weights_beside
 from partita.errors import FileError, InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -124,7 +124,16 @@ def around(
 ) -> Draws:
     """Draws whose labels stay in a file, with all else that the file says of them."""
     beside = io.read_beside(path, orient=orient, key=key)
-    return Draws(labels, chains=chains) if beside is None else _of(beside, labels)
+    if beside is not None:
+        return _of(beside, labels)
+    return Draws(labels, chains=chains, weights=_weights_so_far(path, labels.shape[0], orient))
+
+
+def _weights_so_far(path: Any, n_draws: int, orient: str) -> Any:
+    """Those of a chain that still runs, which are in a file beside."""
+    text = os.fspath(path)
+    is_one = isinstance(text, str) and text.endswith(".npy") and orient == "draws"
+    return weights_beside(text, n_draws) if is_one else None
 
 
 def opener_of(path: str, key: str | None) -> Callable[..., Any] | None:
@@ -193,6 +202,9 @@ def _from_file(path: Path, how: dict[str, Any]) -> Draws:
     if table.label_names is not None:
         words, labels = table.label_names, table.labels
         validate.repeated_words(repr(os.fspath(path)), words, labels.size, len(labels))
+    if table.weights is None:
+        weights = _weights_so_far(path, len(table.labels), how["orient"])
+        table = replace(table, weights=weights)
     return _of(table)
 
 

@@ -14,7 +14,7 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 
 from partita.io._blocks import Blocks
 from partita.io._container import WEIGHTS, Found
-from partita.io._growing import GrowingNpy, rows_in_progress
+from partita.io._growing import GrowingNpy, is_in_progress, rows_in_progress
 from partita.io._kept import MOST_BYTES as MOST_KEPT
 from partita.io._layout import Layout
 from partita.io._names import item_index
@@ -29,12 +29,14 @@ from partita.io._weights import Weights, read_matrix, read_weights
 from partita.io._write import (
     check_place,
     remove_unfinished,
+    said_of,
     write_atomically,
     write_npy,
     write_npz,
     write_text,
 )
 from partita.io._zarr_blocks import open_zarr
+from partita.io._zarr_write import check_store, write_store
 
 __all__ = [
     "MOST_KEPT",
@@ -46,7 +48,9 @@ __all__ = [
     "Table",
     "Weights",
     "check_place",
+    "check_store",
     "container_of",
+    "is_in_progress",
     "item_index",
     "names_variables",
     "open_npy",
@@ -61,9 +65,11 @@ __all__ = [
     "read_weights",
     "remove_unfinished",
     "rows_in_progress",
+    "said_of",
     "table_of",
     "write_atomically",
     "write_npy",
     "write_npz",
+    "write_store",
     "write_text",
 ]

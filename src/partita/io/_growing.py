@@ -181,12 +181,29 @@ class GrowingNpy:
                     "this and close the writer again, or move that file there."
                 ) from None
 
+    def keep(self, n_rows: int) -> None:
+        """Leave out the rows after the first so many."""
+        if n_rows < self.form.n_rows:
+            with self._errors():
+                form = self.form._replace(n_rows=n_rows)
+                _write(self._file, 0, form.header(in_progress=True))
+                self.form = form
+
     def leave(self) -> None:
         """Leave the rows so far where they are, and nothing where there are none."""
         self._file.close()
         if not self.form.n_rows:
             with suppress(OSError):
                 os.remove(self.path)
+
+
+def is_in_progress(path: str) -> bool:
+    """Whether a file is one that grows, and is not finished."""
+    try:
+        with open(path, "rb") as file:
+            return read_header(file, repr(path)).in_progress
+    except (FileError, OSError):
+        return False
 
 
 def rows_in_progress(path: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,14 @@ _unfinished: set[str] = set()  # what is being written beside its place
 def remove_unfinished() -> None:
     """Remove what is half-written; for a process that ends without another word."""
     for path in tuple(_unfinished):
+        _remove(path)
+
+
+def _remove(path: str) -> None:
+    """Remove a file or a folder, if it is there."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path, ignore_errors=True)
+    else:
         with suppress(OSError):
             os.remove(path)
 
@@ -36,8 +45,7 @@ def beside(target: str) -> Iterator[str]:
     try:
         yield path
     finally:
-        with suppress(OSError):
-            os.remove(path)
+        _remove(path)
         _unfinished.discard(path)
 
 
