@@ -38,7 +38,7 @@ _NOISE = 0.02  # relative difference of losses on few draws that may be the othe
 _LEADERS = 3  # of these that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
 _FRESH = 2  # times that more are begun
-_QUICK = 500_000  # items times draws up to which that is done
+_QUICK = 100_000  # items times draws up to which that is done
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
@@ -118,7 +118,7 @@ class Plan:
         """Some quick runs on few draws, fewer on more, and the best of those carried further."""
         shared = problem(self.loss, self.evidence, max_draws=self._few)
         self._begin(shared)
-        is_rugged = _unseen(self.found) > _RUGGED
+        is_rugged = _unseen(self.found) > _RUGGED and self._work <= _QUICK
         pool = self._leaders(_POOL)
         leaders = self._ranked(pool)
         is_more = self._few != self.max_draws and not self.clock.is_up()
