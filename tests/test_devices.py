@@ -370,9 +370,46 @@ class TestShell:
         assert main(["uncertainty", file, "--device", "torch:cpu"]) == 2
         assert "--device must go with a search" in capsys.readouterr().err
         words = ["--device", "cuda", "--scheduler", "tcp://a:1"]
-        for command in ("uncertainty", "report"):
-            assert main([command, file, *how, *words]) == 2
+        plot = ["plot", "similarity", file, *how[:2], "-o", str(tmp_path / "a.svg")]
+        similarity = ["similarity", file]
+        for command in (["uncertainty", file, *how], ["report", file, *how], plot, similarity):
+            assert main([*command, *words]) == 2
             assert "give one of the two" in capsys.readouterr().err
+
+    def test_compare(self, draws, tmp_path, torch, capsys):
+        np.save(tmp_path / "draws.npy", draws.labels[:40, :8])
+        words = ["compare", str(tmp_path / "draws.npy"), "--seed", "0", "--format", "csv"]
+        said = []
+        for more in ([], ["--device", "torch:cpu"]):
+            assert main([*words, *more]) == 0
+            rows = [line.split(",")[:-1] for line in capsys.readouterr().out.splitlines()]
+            said.append({row[0]: row[1:] for row in rows})
+        assert said[0] == said[1]  # so few items are fitted by the host's loops
+        assert main([*words, "--method", "minvi", "--device", "torch:cpu"]) == 2
+        assert "--device must go with a method that can use one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("where", ["file", "dask"])
+def test_labels_in_a_store_are_counted_on_a_device(tmp_path, monkeypatch, where):
+    pytest.importorskip("torch")
+    from partita.draws import _blocks
+
+    labels = np.random.default_rng(0).integers(0, 4, (30, 60))
+    monkeypatch.setattr(_blocks, "_LARGE", 0)
+    if where == "file":
+        np.save(tmp_path / "a.npy", labels.astype(np.uint8))
+        stored = pt.read_draws(tmp_path / "a.npy", stored=True)
+    else:
+        stored = pt.Draws(pytest.importorskip("dask.array").from_array(labels, chunks=(-1, 25)))
+    assert not isinstance(stored.labels, np.ndarray)
+    held = pt.posterior_similarity(labels, device="torch:cpu")
+    there = pt.posterior_similarity(stored, device="torch:cpu")
+    assert there.device == held.device
+    np.testing.assert_array_equal(there.to_dense(), held.to_dense())
+    search = pt.search.NMF("kl", ranks=(3, 4), n_init=2, device="torch:cpu")
+    one, two = (pt.estimate(data, search=search, rng=0) for data in (labels, stored))
+    np.testing.assert_array_equal(one.labels, two.labels)
+    np.testing.assert_array_equal(one.memberships, two.memberships)
 
 
 def test_a_device_is_not_forgotten_where_items_are_many(monkeypatch):

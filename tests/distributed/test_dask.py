@@ -240,6 +240,23 @@ def test_the_shell_has_workers_read_a_store(client, store, capsys, words):
     assert _but_seconds(capsys.readouterr().out) == _but_seconds(alone)
 
 
+def test_the_shell_counts_what_workers_read(client, array, tmp_path):
+    np.save(tmp_path / "draws.npy", array[:, :300])
+    for words in (["--stored"], ["--scheduler", client.scheduler.address]):
+        out = str(tmp_path / f"{words[0]}.npy")
+        assert main(["similarity", str(tmp_path / "draws.npy"), *words, "-o", out]) == 0
+    one, two = (np.load(tmp_path / f"{name}.npy") for name in ("--stored", "--scheduler"))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_the_shell_draws_what_workers_read(client, store, tmp_path):
+    words = ["plot", "n-clusters", str(store), "--method", "minvi", "--seed", "1"]
+    assert main([*words, "--stored", "-o", str(tmp_path / "a.svg")]) == 0
+    where = ["--scheduler", client.scheduler.address]
+    assert main([*words, *where, "-o", str(tmp_path / "b.svg")]) == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
 def _but_seconds(text):
     return re.sub(r'"seconds": [0-9.e-]+', "", text)
 

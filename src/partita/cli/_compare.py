@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--method", action="append", metavar="NAME", help="only these; may be given several times"
     )
     _common.add_running_arguments(parser)
+    _common.add_device_argument(parser, "where the NMF methods factorise")
     _cluster.add_scheduler_argument(
         parser, "its workers do the work, and read the draws if they are in a store"
     )
@@ -32,6 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     from partita.comparison import compare
 
     form = _common.form(arguments)
+    _cluster.check_device(arguments)
     truth = arguments.truth
     with _cluster.connected(arguments) as n_threads:
         data = _common.read_either(arguments)
@@ -41,6 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
             methods=arguments.method,
             rng=arguments.seed,
             n_jobs=n_threads or arguments.jobs,
+            device=arguments.device,
         )
     if form == "csv":
         text = str(table.frame.to_csv())

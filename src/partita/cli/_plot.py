@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from partita import plots
-from partita.cli import _common, _partition
+from partita.cli import _cluster, _common, _partition
 from partita.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--prob", type=float, default=0.95, help="of ball; default 0.95")
     how.add_argument("--dpi", type=float, default=150, help="of a png; default 150")
     _common.add_running_arguments(parser)
+    _cluster.add_scheduler_argument(parser, "its workers read the draws, if they are in a store")
     parser.add_argument("-o", "--output", required=True, help="a .png, .svg or .pdf file")
 
 
@@ -51,10 +52,12 @@ def run(arguments: argparse.Namespace) -> None:
     validate.real("--dpi", arguments.dpi, low=1, high=2_400)
     if arguments.rank is not None:
         validate.integer("--rank", arguments.rank, least=1)
+    _cluster.check_device(arguments)
     io.check_place(arguments.output)
     plt = pyplot()
     plt.switch_backend("Agg")
-    drawn = _DRAW[arguments.kind](_common.read(arguments), arguments)
+    with _cluster.connected(arguments, shares=False):
+        drawn = _DRAW[arguments.kind](_common.read(arguments), arguments)
     figure = np.atleast_1d(np.asarray(drawn, dtype=object))[0].get_figure()
     file = BytesIO()
     # The same figure is the same file: no date in it, and no random names of its parts.

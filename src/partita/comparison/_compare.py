@@ -60,6 +60,7 @@ def compare(
     methods: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
     rng: Seed = None,
     n_jobs: int | None = 1,
+    device: str | None = None,
 ) -> Comparison:
     """Run every method on the same data and evaluate every loss at every answer.
 
@@ -75,6 +76,8 @@ def compare(
         The same for every method.
     n_jobs : int
         Threads; -1 is every core.
+    device : str, optional
+        Where the methods that factorise do so, as for :func:`partita.estimate`.
 
     Returns
     -------
@@ -96,6 +99,8 @@ def compare(
     calls = _calls(methods, evidence)
     if not calls:
         raise InvalidValueError("`methods` must name at least one method; got none.")
+    if device is not None:
+        calls = _placed(calls, device)
     seed = validate.seed(rng)
     _ = evidence.similarity
     estimates: dict[str, Estimate] = {}
@@ -122,6 +127,21 @@ def _calls(methods: Any, evidence: Evidence) -> dict[str, dict[str, Any]]:
     for name in methods:
         validate.lookup("methods", name, search.METHODS)
     return {name: {"method": name} for name in methods}
+
+
+def _placed(calls: dict[str, dict[str, Any]], device: str) -> dict[str, dict[str, Any]]:
+    """The calls, those with a search that can work on a device working on this one."""
+    parts = {
+        name: search.resolve("auto" if call.get("method") else call.get("search", "auto"))
+        for name, call in calls.items()
+    }
+    able = {name for name, some in parts.items() if any(hasattr(one, "device") for one in some)}
+    if not able:
+        raise InvalidValueError(
+            "`device` must go with a method that can use one, an NMF such as 'nmf-kl'; got "
+            f"{', '.join(map(repr, calls))}."
+        )
+    return {n: {"device": device, **call} if n in able else call for n, call in calls.items()}
 
 
 def _everything(evidence: Evidence) -> dict[str, dict[str, Any]]:

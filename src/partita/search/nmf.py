@@ -116,8 +116,6 @@ class NMF:
         """Yield, rank by rank, one partition for each reading of the best restart."""
         n, clock = evidence.n_items, Clock(self.time_limit)
         ranks = [k for k in self.ranks if k <= n] or [n]
-        if self.device is not None and evidence.has_draws:
-            _check_held(evidence.draws.labels)
         is_here = self.device is None and not evidence.is_on_device
         if evidence.is_large and self.solver == "fast" and is_here:
             yield from self._streamed(evidence, loss, ranks, rng, n_jobs, clock)
@@ -269,12 +267,3 @@ def _about(fit: Factorization, how: str, reading: nmf.Reading) -> dict[str, Any]
         "restart_objectives": fit.restart_objectives,
         **({"cut_short": True} if fit.cut_short else {}),
     }
-
-
-def _check_held(labels: Any) -> None:
-    """A device counts pairs of labels that are in memory."""
-    if not isinstance(labels, np.ndarray):
-        raise InvalidValueError(
-            "`device` must go with draws in memory; got labels in a file or on a cluster. Read "
-            "them whole (stored=False), or leave `device` out."
-        )
