@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--items", nargs="*", type=int, default=[1000])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--base", type=int, default=41_000, help="of the simulators' seeds")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds a certificate has")
+    parser.add_argument("--limit", type=float, help="seconds that a certificate has")
     parser.add_argument("--exact", type=float, help="seconds for Exact, where a gap is left")
     parser.add_argument("--galaxy", type=Path)
     options = parser.parse_args()

@@ -75,8 +75,9 @@ def certify(
     that is the optimum. Otherwise the pairs that ``labels``, after some sweeps, gets wrong are
     charged to triangles, whose multipliers are improved one by one until nothing is wrong or no
     more is gained. If a gap is left, the linear program is solved from there, and violated
-    triangles are added until there are none (this needs highspy; without it there is a warning).
-    The bound is recomputed from the multipliers, less what rounding could add to it.
+    triangles and stars (2-partition inequalities of one item against some) are added until there
+    are none or it hardly helps (this needs highspy; without it there is a warning). The bound is
+    recomputed from the multipliers, less what rounding could add to it.
 
     Parameters
     ----------

@@ -53,3 +53,23 @@ def test_time_may_run_out():
     best = pt.estimate(draws, loss="vi", search=Exact(time_limit=0.05))
     assert not best.info["is_optimal"]
     assert best.n_clusters >= 1
+
+
+def test_time_may_run_out_before_the_first_bound():
+    pytest.importorskip("highspy")
+    draws = pt.Draws(np.random.default_rng(3).integers(0, 3, (9, 30)))
+    best = pt.estimate(draws, loss="binder", search=Exact(time_limit=1e-9))
+    assert not best.info["is_optimal"]
+    assert best.n_clusters >= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_better_is_found_by_other_searches(seed):
+    pytest.importorskip("highspy")
+    draws = pt.Draws(np.random.default_rng(seed).integers(0, 3, (9, 40)))
+    best = pt.estimate(draws, loss="binder", search=Exact(), rng=seed)
+    assert best.info["is_optimal"]
+    for other in range(4):
+        greedy = pt.estimate(draws, loss="binder", rng=other)
+        assert greedy.expected_loss >= best.expected_loss - 1e-12
+    assert pt.certify(best, draws).lower_bound <= best.expected_loss + 1e-14

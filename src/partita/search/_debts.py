@@ -38,7 +38,7 @@ def _compiled() -> Any:
 def settle(
     d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
 ) -> tuple[Triangles, NDArray[np.float64]]:
-    """Return triangles (i, j, k), x_ij + x_jk - x_ik ≤ 1, and multipliers.
+    """Return triangles (j, i, k), x_ij + x_jk - x_ik ≤ 1, and multipliers.
 
     Until what is owed is within ``tolerance``, no longer falls, or time is up.
     """
@@ -107,7 +107,7 @@ class _Book:
                 _compiled().balance(self.slack, self.triangles[at], self.paid[at])
 
     def items(self) -> Triangles:
-        """The triangles as rows i, j, k, x_ij + x_jk - x_ik ≤ 1."""
+        """The triangles as rows j, i, k, x_ij + x_jk - x_ik ≤ 1."""
         gainer, giver = self.triangles[: self.found, :2].astype(np.int64).T
         i, k = gainer // self.n, gainer % self.n
         j = giver // self.n + giver % self.n - i
@@ -115,4 +115,4 @@ class _Book:
         beside = self.labels[j] == self.labels[i]
         start = np.where(inside | ~beside, i, k)
         middle = np.where(inside, j, np.where(beside, i, k))
-        return np.stack([start, middle, np.where(inside, k, j)], axis=1)
+        return np.stack([middle, start, np.where(inside, k, j)], axis=1)
