@@ -42,6 +42,7 @@ _QUICK = 100_000  # items times draws up to which that is done
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
+_SWEPT = 100_000_000  # and times clusters, beyond which only the best are carried further
 
 
 class Settings(Protocol):
@@ -145,7 +146,8 @@ class Plan:
         if self.is_agreed:
             yield [leaders[0].again], False
             return
-        for a in range(0, min(len(leaders), 2 * _LEADERS), _LEADERS):
+        n_rounds = 2 if _swept(self._work, leaders) <= _SWEPT else 1
+        for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
         for _ in range(_FRESH if self._work <= _QUICK else 0):
             yield self.starts.fresh(self.rng), True
@@ -268,14 +270,17 @@ class Plan:
         moves = self.settings.moves
         n_draws = self.evidence.distinct.n_draws
         is_all = isinstance(shared, DrawsProblem) and shared.m == n_draws
-        if self.evidence.n_items * n_draws > _POLISHED or is_all:
+        work = self.evidence.n_items * n_draws
+        is_heavy = _swept(work, leaders) > _SWEPT
+        if work > _POLISHED or is_all or is_heavy:
             moves = self._light
         whole = problem(self.loss, self.evidence, merge=False)
         self.found, self.ended = [], []
         if self.is_agreed:  # nothing to rebuild where all the draws change nothing
             self._runs(whole, [(*leaders[0].again, self._light)])
-        if not (self.found and np.array_equal(self.found[0].labels, leaders[0].labels)):
-            tasks = [(*one.again, moves) for one in leaders]
+        is_same = bool(self.found) and np.array_equal(self.found[0].labels, leaders[0].labels)
+        if not (is_same or (self.found and is_heavy)):
+            tasks = [(*one.again, moves) for one in leaders[: 1 if is_heavy else n_leaders]]
             self._runs(whole, tasks, patience=1.0)
         for one in self._leaders(1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
@@ -345,6 +350,11 @@ def _unseen(found: Sequence[Found]) -> float:
     """
     keys = [one.labels.tobytes() for one in found]
     return sum(keys.count(key) == 1 for key in keys) / max(1, len(keys))
+
+
+def _swept(work: int, leaders: Sequence[Found]) -> int:
+    """Items times draws times clusters: what a sweep looks at."""
+    return work * (1 + int(leaders[0].labels.max()))
 
 
 def _is_repeated(ends: Sequence[Found]) -> bool:
