@@ -104,7 +104,7 @@ def test_compare_with_a_truth(capsys, csv, tmp_path, truth):
 def test_similarity_in_every_format(capsys, csv, tmp_path, draws, suffix):
     path = tmp_path / f"psm.{suffix}"
     code, _, err = run(capsys, "similarity", csv, "-o", path)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, f"The similarity written to {path}\n")
     expected = pt.posterior_similarity(draws).to_dense()
     if suffix == "npy":
         found = np.load(path)
@@ -395,7 +395,7 @@ def test_ranks_restarts_and_polish_of_nmf_are_those_of_python(capsys, csv, draws
     code, out, err = run(
         capsys, "estimate", csv, *words, "--save", kept, "--format", "json", "--jobs", 1
     )
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, f"The whole estimate written to {kept}\n")
     answer = json.loads(out)
     assert answer["expected_loss"] == best.expected_loss
     assert [row["cluster"] for row in answer["items"]] == best.labels.tolist()

@@ -258,3 +258,22 @@ def test_a_place_that_is_not_there_is_said_before_the_work(tmp_path, capsys, mon
     if option == "-o":
         assert main(["similarity", str(tmp_path / "draws.npz"), "-o", place[:-4] + ".npy"]) == 2
         assert main(["similarity", str(tmp_path / "draws.npz"), "-o", "a.zarr"]) == 2
+
+
+def test_what_was_written_where_is_said(tmp_path, capsys):
+    simulate_draws(8, 20, n_clusters=2, rng=0).save(tmp_path / "draws.npz")
+    file, out, kept = (str(tmp_path / name) for name in ("draws.npz", "out.csv", "kept.npz"))
+    assert main(["estimate", file, "--seed", "0", "-o", out, "--save", kept]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    saved, written = said.err.splitlines()
+    assert saved == f"The whole estimate written to {kept}"
+    assert written.startswith("1 cluster, expected vi ")
+    assert written.endswith(f", written to {out}")
+    for words, what in (
+        (["compare", file, "--method", "minvi", "-o", out], "The result"),
+        (["similarity", file, "-o", str(tmp_path / "psm.npy")], "The similarity"),
+        (["plot", "n-clusters", file, "-o", str(tmp_path / "a.svg")], "The figure"),
+    ):
+        assert main(words) == 0
+        assert capsys.readouterr().err == f"{what} written to {words[-1]}\n"

@@ -213,6 +213,7 @@ def test_a_built_similarity_is_that_of_all_the_draws(weights):
     labels = rng.integers(0, 4, (150, 30))
     w = {"ones": np.ones(150), "random": rng.random(150)}.get(weights)
     builder = pt.SimilarityBuilder()
+    assert repr(builder) == "SimilarityBuilder(0 draws)"
     for m, row in enumerate(labels):
         builder.update(row, **({} if w is None else {"weight": w[m]}))
         if m == 70:
@@ -223,6 +224,7 @@ def test_a_built_similarity_is_that_of_all_the_draws(weights):
     whole = pt.posterior_similarity(pt.Draws(labels, weights=w))
     np.testing.assert_allclose(builder.similarity(), whole.to_dense(), atol=1e-12)
     assert builder.n_draws == 150
+    assert repr(builder) == "SimilarityBuilder(150 draws of 30 items)"
     with pytest.raises(pt.errors.InvalidValueError, match="each of the 30 items"):
         builder.update([0, 1])
     with pytest.raises(pt.errors.InvalidValueError, match="at least one draw"):
@@ -255,6 +257,14 @@ def test_ctrl_c_in_an_update_counts_no_draw_twice(monkeypatch, when):
         builder.update(row)
     assert builder.n_draws == 130
     np.testing.assert_array_equal(builder.similarity(), pt.posterior_similarity(labels))
+
+
+def test_a_similarity_that_does_not_fit_is_said_in_plain_words(monkeypatch):
+    monkeypatch.setattr("partita.validate.free_memory", lambda: 100)
+    with pytest.raises(
+        pt.errors.OutOfMemoryError, match=r"^Two matrices of 3 by 3 items.* would take 144 bytes"
+    ):
+        pt.SimilarityBuilder().update([0, 0, 1])
 
 
 def test_a_file_in_place_of_a_folder_is_said_as_a_folder_that_is_not_there(tmp_path):

@@ -95,7 +95,8 @@ def _warn_of_work_here(path: str) -> None:
     warnings.warn(
         f"--scheduler: workers cannot read {path!r} in blocks, and of other files they only share "
         "the restarts and ranks of NMF searches; all the work is done on this machine. Put the "
-        "draws into Zarr, .npy or Parquet where every worker can read them.",
+        "draws into Zarr or .npy where every worker can read them (Parquet, with a column for each "
+        "item, is for some thousands of them).",
         PartitaWarning,
         stacklevel=3,
     )

@@ -202,14 +202,20 @@ def form(arguments: argparse.Namespace) -> str:
     )
 
 
-def write(text: str, arguments: argparse.Namespace) -> None:
-    """Send ``text`` to the output file or the terminal."""
+def write(text: str, arguments: argparse.Namespace, what: str = "The result") -> None:
+    """Send ``text`` to the output file, and say ``what`` is there, or to the terminal."""
     if arguments.output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
     from partita import io
 
     io.write_text(arguments.output, text if text.endswith("\n") else text + "\n")
+    say_where(what, arguments.output)
+
+
+def say_where(what: str, path: Any) -> None:
+    """Say on stderr what was written where."""
+    print(f"{what} written to {path}", file=sys.stderr)
 
 
 def write_all(*writers: Callable[[], None]) -> None:

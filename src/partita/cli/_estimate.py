@@ -74,9 +74,19 @@ def run(arguments: argparse.Namespace) -> None:
             device=arguments.device,
         )
     _common.write_all(
-        lambda: best.save(arguments.save) if arguments.save else None,
-        lambda: _common.write(text(best, form, arguments), arguments),
+        lambda: _save(best, arguments.save) if arguments.save else None,
+        lambda: _common.write(text(best, form, arguments), arguments, _summary(best)),
     )
+
+
+def _save(best: Estimate, path: str) -> None:
+    best.save(path)
+    _common.say_where("The whole estimate", path)
+
+
+def _summary(best: Estimate) -> str:
+    clusters = validate.count_text(best.n_clusters, "cluster")
+    return f"{clusters}, expected {best.loss_name} {best.expected_loss:.6f},"
 
 
 def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None) -> str:

@@ -66,6 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
         figure.savefig(file, format=suffix[1:], dpi=arguments.dpi, metadata=undated)
     with io.write_atomically(arguments.output) as out:
         out.write(file.getvalue())
+    _common.say_where("The figure", arguments.output)
 
 
 def _order(arguments: argparse.Namespace, default: str | None) -> Any:

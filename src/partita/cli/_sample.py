@@ -7,10 +7,10 @@ the draws it would have given. Ctrl-C keeps the draws that are done.
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from partita import io
+from partita.cli import _common
 from partita.cli._data import read_table
 from partita.errors import InvalidValueError
 from partita.mixture import partition_priors, priors, starts
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     io.check_place(arguments.output)
     draws = sample(arguments)
     draws.save(arguments.output)
-    print(f"{draws!r} written to {arguments.output}", file=sys.stderr)
+    _common.say_where(repr(draws), arguments.output)
 
 
 def sample(arguments: argparse.Namespace) -> Draws:

@@ -40,8 +40,9 @@ def run(arguments: argparse.Namespace) -> None:
             io.write_npy(output, matrix)
         else:
             io.write_npz(output, {"similarity": matrix})
+        _common.say_where("The similarity", output)
         return
-    _common.write(_text(similarity, matrix, form), arguments)
+    _common.write(_text(similarity, matrix, form), arguments, "The similarity")
 
 
 def _counted(arguments: argparse.Namespace) -> Similarity:

@@ -45,7 +45,7 @@ def for_the_shell(message: str, options: Collection[str] = ()) -> str:
     message : str
     options : collection of str
         Those of the command, such as ``--seed``: an argument that none of them stands for keeps
-        its name.
+        its name, and so do those of a call.
 
     Examples
     --------
@@ -53,6 +53,8 @@ def for_the_shell(message: str, options: Collection[str] = ()) -> str:
     '--jobs must be at least 1; got 0.'
     >>> for_the_shell("leave `device` out, or pass time_limit=3", ["--device", "--time-limit"])
     'leave --device out, or pass --time-limit 3'
+    >>> for_the_shell("got NMF('ls', ranks=(2, 3), polish=True)", ["--ranks", "--polish"])
+    "got NMF('ls', ranks=(2, 3), polish=True)"
     >>> for_the_shell("pass header=True to leave it out")
     'pass --header to leave it out'
     """
@@ -61,8 +63,8 @@ def for_the_shell(message: str, options: Collection[str] = ()) -> str:
         text = re.sub(pattern, words, text)
     text = re.sub(r"`(\w+)`", lambda m: _option(m[1], options) or m[0], text)
     return re.sub(
-        r"(?<![\w.(])(\w+)=([\w.'\"-]*\w['\"]?)",
-        lambda m: f"{option} {m[2]}" if (option := _option(m[1], options)) else m[0],
+        r"\w\([^()]*(?:\([^()]*\)[^()]*)*\)|(?<![\w.(])(\w+)=([\w.'\"-]*\w['\"]?)",
+        lambda m: f"{option} {m[2]}" if m[1] and (option := _option(m[1], options)) else m[0],
         text,
     )
 

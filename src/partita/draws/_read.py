@@ -55,7 +55,8 @@ def read_draws(
         for every draw and item, or the only such one with a usual name.
     stored : bool, optional
         Leave the labels in their ``.npy``, Zarr or Parquet file and read them in blocks when they
-        are needed. If None, where they would take more than half of the free memory.
+        are needed. If None, where they would take more than half of the free memory. Parquet is
+        for thousands of items, each a column; of many more, Zarr or ``.npy``.
 
     Returns
     -------
@@ -105,7 +106,7 @@ def open_stored(
     if opener is None:
         if stored:
             raise InvalidValueError(
-                f"`stored` needs labels in an .npy, Zarr or Parquet file; got {path!r}. Convert it "
+                f"`stored` needs labels in an .npy, Zarr or Parquet file; got {path!r}. Write it "
                 "with DrawsWriter, or leave `stored` out."
             )
         return None

@@ -66,6 +66,10 @@ class SimilarityBuilder:
         """The number of items; None before the first draw."""
         return self._now.n_items
 
+    def __repr__(self) -> str:
+        items = "" if self.n_items is None else f" of {validate.count_text(self.n_items, 'item')}"
+        return f"SimilarityBuilder({validate.count_text(self.n_draws, 'draw')}{items})"
+
     def update(self, labels: Any, *, weight: float = 1.0) -> None:
         """Add one draw, of as many items as the draws before.
 
@@ -76,7 +80,7 @@ class SimilarityBuilder:
         weight = validate.real("weight", weight, low=0)
         if now.n_items is None:
             validate.fits_in_memory(
-                f"The dense similarity of {row.size:,} items, twice",
+                f"Two matrices of {row.size:,} by {row.size:,} items, the sum and its renewal,",
                 16 * row.size**2,
                 "write the draws with DrawsWriter and keep their similarity implicit.",
             )
