@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ import pytest
 from partita.cli import COMMANDS as CLI_COMMANDS
 from partita.cli import main, options_of
 from partita.datasets import load_galaxies, simulate_draws
+from partita.estimation import Estimate
 
 # Every command, and what it is to write; the first of each is what it writes by --output.
 WRITES = {
@@ -237,7 +240,60 @@ def test_what_can_be_written_is_though_the_rest_cannot(tmp_path, capsys):
     assert "'/dev/full' cannot be written: No space left" in capsys.readouterr().err
     assert len((tmp_path / "out.csv").read_text().splitlines()) == 9
     assert main([*words, "-o", "/dev/full", "--format", "csv"]) == 2
-    assert capsys.readouterr().err.count("No space left") == 2
+    said = capsys.readouterr().err
+    assert said.count("No space left") == 2
+    kept = re.findall(r"What was to be there is in '(\S+)'", said)
+    assert len(kept) == 2
+    whole = Estimate.load(kept[0])
+    with open(kept[1]) as file:
+        assert len(file.readlines()) == 9
+    for path in kept:
+        shutil.rmtree(os.path.dirname(path))
+    assert whole.labels.size == 8
+
+
+LIMITED = """
+import resource, sys
+from partita.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+sys.exit(main(sys.argv[2:]))
+"""
+FULL = {
+    "estimate": ["estimate", "draws.npz", "--method", "minvi", "-o", "OUT.csv"],
+    "save": ["estimate", "draws.npz", "--method", "minvi", "--save", "OUT.npz"],
+    "similarity": ["similarity", "draws.npz", "-o", "OUT.npz"],
+    "plot": ["plot", "similarity", "draws.npz", "--method", "minvi", "-o", "OUT.svg"],
+    "report": ["report", "draws.npz", "--method", "minvi", "--no-compare", "-o", "OUT.html"],
+    "sample": ["sample", "data.csv", "--draws", "20", "--burn", "2", "--jobs", "1", "-o",
+               "OUT.npz"],
+    "checkpoint": ["sample", "data.csv", "--draws", "200", "--burn", "2", "--checkpoint", "OUT",
+                   "-o", "kept.npz"],
+    "study": ["reproduce", "soft", "--quick", "-o", "OUT", "--pages", "OUT"],
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files")
+@pytest.mark.parametrize("command", FULL)
+def test_a_disk_that_fills_up_leaves_nothing_under_the_name(tmp_path, command):
+    """The system itself breaks off the write, wherever it is, after a few hundred bytes."""
+    simulate_draws(60, 20, n_clusters=2, rng=0).save(tmp_path / "draws.npz")
+    np.savetxt(tmp_path / "data.csv", load_galaxies().data, delimiter=",")
+    words = FULL[command]
+    before = sorted(os.listdir(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, "300", *words], capture_output=True, text=True,
+        cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert re.search(r"^partita: '.*OUT.*' cannot be written: File too large\. .*; make room", last)
+    left = sorted(os.listdir(tmp_path))
+    assert [name for name in left if not name.startswith("OUT")] == before
+    for folder, _, files in os.walk(tmp_path / "OUT"):
+        for name in files:
+            assert not name.endswith(".tmp")
+            assert os.path.getsize(os.path.join(folder, name)) < 300  # those that were whole
 
 
 def never(*_, **__):

@@ -209,8 +209,41 @@ def write(text: str, arguments: argparse.Namespace, what: str = "The result") ->
         return
     from partita import io
 
-    io.write_text(arguments.output, text if text.endswith("\n") else text + "\n")
+    whole = text if text.endswith("\n") else text + "\n"
+    write_or_keep(arguments.output, lambda path: io.write_text(path, whole))
     say_where(what, arguments.output)
+
+
+def write_or_keep(path: str, write: Callable[[str], None]) -> None:
+    """Write; if that fails, to the folder for temporary files, and say so: no work is lost."""
+    from partita.errors import FileError
+
+    try:
+        write(path)
+    except FileError as error:
+        elsewhere = _kept_elsewhere(path, write)
+        if elsewhere is None:
+            raise
+        raise FileError(f"{error} What was to be there is in {elsewhere!r}.") from None
+
+
+def _kept_elsewhere(path: str, write: Callable[[str], None]) -> str | None:
+    import os
+    import shutil
+    import tempfile
+
+    folder = None
+    try:
+        folder = tempfile.mkdtemp(prefix="partita-")
+        elsewhere = os.path.join(folder, os.path.basename(path) or "result")
+        write(elsewhere)
+        return elsewhere
+    except BaseException as error:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            return None
+        raise
 
 
 def say_where(what: str, path: Any) -> None:

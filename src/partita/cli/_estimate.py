@@ -74,17 +74,19 @@ def run(arguments: argparse.Namespace) -> None:
             device=arguments.device,
         )
     _common.write_all(
-        lambda: _save(best, arguments.save) if arguments.save else None,
-        lambda: _common.write(text(best, form, arguments), arguments, _summary(best)),
+        lambda: save(best, arguments.save) if arguments.save else None,
+        lambda: _common.write(text(best, form, arguments), arguments, summary(best)),
     )
 
 
-def _save(best: Estimate, path: str) -> None:
-    best.save(path)
+def save(best: Estimate, path: str) -> None:
+    """Keep the whole estimate in a file, and say so."""
+    _common.write_or_keep(path, best.save)
     _common.say_where("The whole estimate", path)
 
 
-def _summary(best: Estimate) -> str:
+def summary(best: Estimate) -> str:
+    """What was found, in a few words."""
     clusters = validate.count_text(best.n_clusters, "cluster")
     return f"{clusters}, expected {best.loss_name} {best.expected_loss:.6f},"
 

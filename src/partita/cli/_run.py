@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.seed = validate.seed(None)  # so that the report can say it
     draws = _sample.sample(arguments)
     if arguments.save_draws:
-        draws.save(arguments.save_draws)
+        _common.write_or_keep(arguments.save_draws, draws.save)
+        _common.say_where(repr(draws), arguments.save_draws)
     with warnings.catch_warnings():
         # The quick look at the chains; the thorough one follows.
         warnings.filterwarnings("ignore", r".*See partita\.diagnose", PartitaWarning)
@@ -64,9 +65,11 @@ def run(arguments: argparse.Namespace) -> None:
         )
     _say_what_speaks_against(best, draws, arguments)
     _common.write_all(
-        lambda: best.save(arguments.save) if arguments.save else None,
+        lambda: _estimate.save(best, arguments.save) if arguments.save else None,
         lambda: _report(best, draws, arguments) if arguments.report else None,
-        lambda: _common.write(_estimate.text(best, form, arguments), arguments),
+        lambda: _common.write(
+            _estimate.text(best, form, arguments), arguments, _estimate.summary(best)
+        ),
     )
 
 

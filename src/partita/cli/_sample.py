@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Sample and write."""
     io.check_place(arguments.output)
     draws = sample(arguments)
-    draws.save(arguments.output)
+    _common.write_or_keep(arguments.output, draws.save)
     _common.say_where(repr(draws), arguments.output)
 
 

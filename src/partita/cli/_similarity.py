@@ -36,13 +36,19 @@ def run(arguments: argparse.Namespace) -> None:
         similarity = _counted(arguments)
         matrix = similarity.to_dense(dtype=arguments.dtype)
     if as_array:
-        if output.endswith(".npy"):
-            io.write_npy(output, matrix)
-        else:
-            io.write_npz(output, {"similarity": matrix})
+        _common.write_or_keep(output, lambda path: _write_array(path, matrix))
         _common.say_where("The similarity", output)
         return
     _common.write(_text(similarity, matrix, form), arguments, "The similarity")
+
+
+def _write_array(path: str, matrix: Any) -> None:
+    from partita import io
+
+    if path.endswith(".npy"):
+        io.write_npy(path, matrix)
+    else:
+        io.write_npz(path, {"similarity": matrix})
 
 
 def _counted(arguments: argparse.Namespace) -> Similarity:

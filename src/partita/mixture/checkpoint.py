@@ -6,12 +6,15 @@ anything is read, and every index with its range before it is used.
 
 from __future__ import annotations
 
+import errno
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from partita import io, kernels
+from partita import io, kernels, validate
 from partita.errors import FileError, PartitaError
 from partita.io import Layout
 from partita.kernels import mixture_types as types
@@ -87,7 +90,16 @@ def load(
 def labels_store(path: Path, shape: tuple[int, int], dtype: Any, *, old: bool) -> Any:
     """The file that draws go to; one that is there already must be of this shape."""
     if not old:
-        return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+        try:
+            store = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+            _reserve(path)
+        except OSError as error:
+            with suppress(OSError):
+                os.remove(path)
+            need = validate.bytes_text(np.dtype(dtype).itemsize * shape[0] * shape[1])
+            said = io.said_of(error, f"The draws of a chain take {need}")
+            raise FileError(f"{str(path)!r} cannot be written: {said}") from None
+        return store
     try:
         found = io.open_npy(path)
     except PartitaError as error:
@@ -96,6 +108,20 @@ def labels_store(path: Path, shape: tuple[int, int], dtype: Any, *, old: bool) -
         _refuse(path, f"shape {found.shape}, dtype {found.dtype}")
     del found
     return np.lib.format.open_memmap(path, mode="r+")
+
+
+def _reserve(path: Path) -> None:
+    """Have the disk set the whole file aside: a mapped file that it has no room for is no error.
+
+    It would be the end of the process, at the first draw that finds none.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                    raise
 
 
 def _refuse(path: Path, why: str) -> NoReturn:
