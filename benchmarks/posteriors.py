@@ -13,7 +13,7 @@ import partita as pt
 def gaussian(n, n_draws, k, is_strong, seed):
     """Labels of overlapping Gaussian clusters whose centres and number vary by draw."""
     rng = np.random.default_rng(seed)
-    separation = {4: (3.0, 8.0), 15: (4.0, 12.0)}[k][is_strong]
+    separation = {4: (3.0, 8.0), 8: (3.5, 10.0), 15: (4.0, 12.0)}[k][is_strong]
     centres = rng.normal(0, separation, (k, 2))
     x = centres[rng.integers(0, k, n)] + rng.normal(size=(n, 2))
     out = np.empty((n_draws, n), dtype=np.int64)

@@ -3,6 +3,7 @@
     python benchmarks/search.py [--losses vi nid ...] [--simulators gaussian ...] [--quick]
         [--items 100 400] [--draws 500] [--galaxy draws.npz] [--results rows.jsonl]
         [--rival PROGRAM] [--peers answers.jsonl [--peers-only]] [--base 7000] [--certify]
+        [--named] [--time-limit 0.3]
 
 Rivals, each on one core and on the same draws: salso (16 runs; default cap on K and none),
 GreedyEPL and mcclust.ext's greedy where R has them; Leiden on Binder's loss where leidenalg is
@@ -12,7 +13,9 @@ least of theirs. Where ours is lower, the share of our time is given at which we
 With --results every row is kept in a file, and a later run goes on where that one ended; with
 --peers the peers' answers and seconds are, so that they need not run again beside another of ours
 on the same machine. Seconds are of the processor; what a peer has not answered in --patience
-seconds is left out.
+seconds is left out. With --named the posteriors are 500 and 2,000 separated items and 400 in eight
+clusters that overlap. With --time-limit every search has so many seconds, seconds are by the clock,
+and those that took a tenth more are counted.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from pathlib import Path
 import numpy as np
 
 import partita as pt
-from posteriors import SIMULATORS
+from posteriors import SIMULATORS, gaussian
 
 LOSSES = ("binder", "vi", "nvi", "id", "nid", "omari", "vi-lower-bound", "pear")
 SALSO = dict(
@@ -60,6 +63,14 @@ if (have("mcclust.ext") && loss == "VI.lb")
 
 def cases(options):
     """Names and draws of the posteriors asked for: none of them was used to tune the search."""
+    if options.named:
+        for n in (500, 2000):
+            make = partial(
+                pt.datasets.simulate_draws, n, 1000, n_clusters=10, noise=0.02, rng=options.base
+            )
+            yield f"separated n={n} M=1000 K=10", lambda make=make: np.asarray(make().labels)
+        yield "overlapping n=400 M=500 K=8", partial(gaussian, 400, 500, 8, False, options.base)
+        return
     for m in options.draws:
         for n in options.items:
             for name in options.simulators:
@@ -132,11 +143,13 @@ def reached(best, value):
 def row(loss, name, labels, options):
     """Loss and seconds of ours, one a seed, and of every rival that is installed."""
     pt.estimate(labels[:50], loss=loss, rng=0)  # compile, or load what is compiled
-    ours, seconds = [], []
+    ours, seconds, limit = [], [], options.time_limit
+    clock = time.perf_counter if limit else time.process_time
+    search = pt.search.Greedy(time_limit=limit) if limit else "auto"
     for seed in range(options.seeds):
-        start = time.process_time()
-        ours.append(pt.estimate(labels, loss=loss, rng=seed))
-        seconds.append(time.process_time() - start)
+        start = clock()
+        ours.append(pt.estimate(labels, loss=loss, search=search, rng=seed))
+        seconds.append(clock() - start)
     theirs = {}
     for rival, (found, taken) in kept_rivals(name, labels, loss, options).items():
         value = float(pt.expected_loss(found, labels, loss=loss))
@@ -162,14 +175,20 @@ def show(row):
     print(text, flush=True)
 
 
-def summary(rows):
-    """Of the cells with a rival, how many were lost, and by how much at most."""
+def summary(rows, limit):
+    """Of the cells with a rival, how many were lost, by how much at most; and who took too long."""
     margins = []
     for one in rows:
         best = min((value for value, *_ in one["rivals"].values()), default=None)
         margins += [value / best - 1 for value in one["partita"] if best]
     lost = [margin for margin in margins if margin > 1e-9]
     print(f"{len(lost)} of {len(margins)} cells lost, by {100 * max(lost, default=0):.3f}% at most")
+    if limit:
+        seconds = [second for one in rows for second in one["seconds"]]
+        late = sum(second > 1.1 * limit for second in seconds)
+        print(
+            f"{late} of {len(seconds)} runs took over {1.1 * limit:.3g} s, {max(seconds):.3f} s at most"
+        )
 
 
 def main():
@@ -185,6 +204,8 @@ def main():
     parser.add_argument("--peers-only", action="store_true", help="run the peers, not ours")
     parser.add_argument("--certify", action="store_true", help="prove Binder's, as far as it goes")
     parser.add_argument("--galaxy", type=Path)
+    parser.add_argument("--named", action="store_true", help="posteriors of other sizes, see above")
+    parser.add_argument("--time-limit", type=float, help="seconds that each of our searches has")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--base", type=int, default=7000, help="of the simulators' seeds")
     parser.add_argument("--results", type=Path)
@@ -209,7 +230,7 @@ def main():
             if kept:
                 with kept.open("a") as file:
                     file.write(json.dumps(rows[-1]) + "\n")
-    summary(rows)
+    summary(rows, options.time_limit)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 
 

@@ -217,6 +217,21 @@ def test_items_go_to_a_cluster_together_where_none_would_alone():
     assert_allclose(state.value, values[0], atol=1e-9)
 
 
+def test_two_clusters_are_merged_where_that_pays_with_those_that_follow():
+    draws = pt.datasets.simulate_draws(30, 12, n_clusters=4, noise=0.35, rng=21)
+    evidence, loss = Evidence(draws=draws), NAMED["vi"]
+    state = DrawsProblem(draws, loss, merge=False).state()
+    run = Run(state, np.random.default_rng(0), 30, Clock())
+    run.grow()
+    run.go(("sweep", "merge"), 1.0)
+    before = state.value
+    assert state.merge_values()[1].min() > before  # no merger pays by itself
+    assert run.join()
+    assert state.value < before
+    found = losses.expected(loss, canonical(state.labels)[None], evidence)
+    assert_allclose(state.value, found[0], atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["vi", "nid"])
 def test_narrower_tables_hold_the_same_partition(name):
     draws = pt.datasets.simulate_draws(40, 15, n_clusters=3, noise=0.4, rng=4)

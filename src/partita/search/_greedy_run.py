@@ -29,6 +29,8 @@ _TOGETHER = 3  # clusters rebuilt at once, at most
 _GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
 _NEAREST = 24  # items that could go to a cluster one after another
 _CHAIN = 16  # of which so many may
+_JOINED = 3  # pairs of clusters that are merged to see whether others follow
+_APART = 4.0  # loss above the best, counted as above, that those may make good
 _FROM_OTHERS = 0.7  # chance that it comes from where another run ended
 _HOPELESS = (
     0.4  # loss above the best, in shares of it for an item, that a few more moves do not make good
@@ -78,7 +80,7 @@ class Run:
             self.shake(patience, shakes)
             if self._recombine():
                 self.shake(patience, shakes)
-            while self.sweeps and self.chain():
+            while self.sweeps and (self.chain() or ("merge" in moves and self.join())):
                 pass
         if not self.sweeps and "merge" in moves:
             self.merge()
@@ -302,6 +304,23 @@ class Run:
             if state.value < before - 1e-11 * max(1.0, abs(before)):
                 return True
             state.restore(saved)
+        return False
+
+    def join(self) -> bool:
+        """Merge two clusters that it costs little to merge, and let others follow; keep a gain."""
+        state = self.state
+        if state.n_clusters < 2:
+            return False
+        pairs, values = state.merge_values()
+        near = np.argsort(values, kind="stable")[:_JOINED]
+        for a, b in pairs[near[values[near] < self._above(_APART)]]:
+            if self.clock.is_up():
+                return False
+            items = np.flatnonzero(state.labels == a)
+            rest = np.flatnonzero((state.labels != a) & (state.labels != b))
+            order = np.concatenate([self.rng.permutation(rest), items])
+            if self._attempt(items, np.full(items.size, b), order):
+                return True
         return False
 
     def shake(self, patience: float, kinds: Sequence[str] = ("rebuild",)) -> None:
