@@ -300,26 +300,60 @@ def test_a_second_ctrl_c_does_not_wait(both, monkeypatch, ctrl_c):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_ctrl_c_does_not_wait_for_ranks_under_way(labels, ctrl_c, monkeypatch, n_jobs):
-    """Threads that would go on for ever end at their next look."""
+@pytest.fixture
+def endless(monkeypatch, ctrl_c):
+    """Fits that would go on for ever, in which Ctrl-C comes so many times."""
     from partita.nmf import _accelerate
 
-    plain, went_on = _accelerate.run_compiled, []
+    plain, calls = _accelerate.run_compiled, []
 
-    def endless(*args, **options):
-        found = plain(*args, **options)
-        went_on.append(1)
-        if len(went_on) == 20:
-            ctrl_c()  # on one of the threads, it is the main thread's to hear of
-        while len(went_on) > 20:
-            _accelerate.is_up()
-            time.sleep(0.01)
-        return found
+    def change(times):
+        def going_on(*args, **options):
+            found = plain(*args, **options)
+            calls.append(1)
+            if len(calls) == 5:
+                for _ in range(times):
+                    ctrl_c()  # on a thread perhaps, while it is the main thread's to hear of
+            while len(calls) >= 5 and not _accelerate.is_up():
+                time.sleep(0.01)
+            return found
 
-    monkeypatch.setattr("partita.nmf._hals.run_compiled", endless)
+        monkeypatch.setattr("partita.nmf._hals.run_compiled", going_on)
+
+    return change
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_restarts_at_their_next_look(labels, endless, n_jobs):
+    endless(1)
+    search = NMF("ls", ranks=(8, 9), n_init=20)
+    with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
+        best = pt.estimate(labels, search=search, rng=0, n_jobs=n_jobs)
+    assert best.info["cut_short"]
+    assert best.expected_loss == pytest.approx(pt.expected_loss(best.labels, labels))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_does_not_wait_where_iterations_are_long(labels, endless, monkeypatch, n_jobs):
+    monkeypatch.setattr("partita.search.nmf._QUICK", 100)
+    endless(1)
     with pytest.raises(KeyboardInterrupt, match="no partition had been found yet"):
         pt.estimate(labels, search=NMF("ls", ranks=(8, 9), n_init=20), rng=0, n_jobs=n_jobs)
+
+
+def test_a_second_ctrl_c_does_not_wait_for_restarts(labels, endless):
+    endless(2)
+    with pytest.raises(KeyboardInterrupt, match="no partition had been found yet"):
+        pt.estimate(labels, search=NMF("ls", ranks=(8, 9), n_init=20), rng=0)
+
+
+def test_ctrl_c_in_the_first_restarts_of_landmarks_gives_an_answer(both, endless):
+    endless(1)
+    with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
+        best = pt.estimate(both[1], search=NMF("ls", ranks=(5, 6), n_init=20), rng=0)
+    assert best.info["cut_short"]
+    assert best.info["landmarks"] == 200
+    assert best.expected_loss == pytest.approx(pt.expected_loss(best.labels, both[1]))
 
 
 @pytest.mark.parametrize("model", ["ls", "symmetric", "kl"])

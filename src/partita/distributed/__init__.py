@@ -10,7 +10,15 @@ Imports NumPy and the standard library; knows nothing of draws beyond "a matrix 
 """
 
 from partita.distributed._alone import one_blas_thread
-from partita.distributed._clock import Clock, OutOfTimeError, current, each_under, is_up, under
+from partita.distributed._clock import (
+    Clock,
+    OutOfTimeError,
+    current,
+    each_under,
+    is_up,
+    stoppable,
+    under,
+)
 from partita.distributed._dask import DaskLabels, OnWorkers, is_dask_array
 from partita.distributed._interrupts import held_back
 from partita.distributed._items import (
@@ -45,6 +53,7 @@ __all__ = [
     "one_blas_thread",
     "ordered_sum",
     "progress",
+    "stoppable",
     "sum_items",
     "under",
 ]

@@ -12,7 +12,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import islice
 from typing import TypeVar
+
+from partita.distributed._interrupts import held_back
 
 T = TypeVar("T")
 
@@ -48,8 +51,12 @@ class Clock:
             return None
         return max(0.0, self.deadline - time.monotonic())
 
+    def expire(self) -> None:
+        """Let the time be over now: what is under way ends with what it has."""
+        self.deadline = self.began
+
     def stop(self) -> None:
-        """Make everything that looks at this clock end."""
+        """Make everything that looks at this clock end, as nobody waits for it any more."""
         self.was_stopped = True
 
     def is_up(self) -> bool:
@@ -79,6 +86,26 @@ def each_under(clock: Clock | None, parts: Iterator[T], *, breaks_off: bool = Fa
             except StopIteration:
                 return
         yield part
+
+
+def stoppable(clock: Clock, parts: Iterator[T], *, breaks_off: bool = False) -> Iterator[T]:
+    """Yield the parts, each made under ``clock``, to the first of which Ctrl-C is the end of time.
+
+    So there is something to yield before it is raised; a second one, and any after the first part,
+    is raised at once.
+    """
+    made = each_under(clock, parts, breaks_off=breaks_off)
+    with held_back(clock.expire) as came:
+        try:
+            first = list(islice(made, 1))
+        except OutOfTimeError:
+            if came:
+                raise KeyboardInterrupt from None
+            raise
+    yield from first
+    if came:
+        raise KeyboardInterrupt
+    yield from made
 
 
 def current() -> Clock | None:

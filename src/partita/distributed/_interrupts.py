@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 
 @contextmanager
-def held_back() -> Iterator[list[int]]:
+def held_back(told: Callable[[], None] | None = None) -> Iterator[list[int]]:
     """Let Ctrl-C wait until the block is done; a second one ends it at once.
+
+    Parameters
+    ----------
+    told : callable, optional
+        Called when it comes, to have the block end soon.
 
     Yields
     ------
@@ -29,6 +34,8 @@ def held_back() -> Iterator[list[int]]:
         came.append(number)
         if len(came) > 1:
             before(number, frame)
+        elif told is not None:
+            told()
 
     signal.signal(signal.SIGINT, keep)
     try:

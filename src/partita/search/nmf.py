@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import losses, nmf, validate
-from partita.distributed import Clock, OutOfTimeError, each_under, progress
+from partita.distributed import Clock, OutOfTimeError, each_under, progress, stoppable
 from partita.errors import InvalidValueError, PartitaWarning
 from partita.partitions import smallest_dtype
 from partita.search._common import Candidate
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from partita.nmf import Factorization
 
 
+_QUICK = 2_000  # items of a matrix whose iterations are short, so that Ctrl-C can wait for one
 _PASS = 1e-8  # seconds for each item and draw, to extend and score at last
 
 
@@ -134,7 +135,8 @@ class NMF:
             )
             offered: list[Candidate] = []
             matrix = self._matrix(evidence)
-            for fit in each_under(clock, found):
+            watched = stoppable if n <= _QUICK else each_under
+            for fit in watched(clock, found):
                 bar.advance(self.n_init, f"rank {fit.rank}")
                 if fit.cut_short and any("cut_short" not in one.info for one in offered):
                     break
@@ -199,7 +201,7 @@ class NMF:
     ) -> Iterator[Candidate]:
         least = np.inf
         with progress(len(shared.ranks), f"nmf-{self.model}") as bar:
-            for fit in each_under(clock, shared.fits(), breaks_off=True):
+            for fit in stoppable(clock, shared.fits(), breaks_off=True):
                 one = self._best_reading(fit, evidence, loss, n_jobs)
                 assert one.expected_loss is not None
                 if one.expected_loss < least:
