@@ -134,7 +134,7 @@ def test_the_shell_has_it(some, tmp_path, capsys):
 def test_landmarks_of_a_sample_are_numbered_as_all_draws_are(monkeypatch):
     monkeypatch.setattr(_streamed, "N_SAMPLE", 160)
     monkeypatch.setattr(_streamed, "_SAMPLED", 1)
-    monkeypatch.setattr(_streamed, "N_LANDMARKS", 20)
+    monkeypatch.setattr("partita.nmf._landmarks.N_LANDMARKS", 20)
     draws = pt.datasets.simulate_draws(400, 30, n_clusters=6, noise=0.3, rng=0).unique()
     shared = _streamed.Streamed(draws, "kl", [6], 1, 0, 1)
     assert shared.sample.size == 40

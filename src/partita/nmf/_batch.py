@@ -104,9 +104,11 @@ def fit(
 
 def alternate(
     draws: Draws, labels: IntArray, factors: Sequence[NDArray[np.float64]], *, fixed: int,
-    n_jobs: int,
+    n_jobs: int, rounds: int = 0,
 ) -> tuple[Stack, Stack, list[float]]:  # fmt: skip
     """Extend factors W of a sample: H of all items given those, W given H, and H again.
+
+    And before that ``rounds`` of H and W once more.
 
     Parameters
     ----------
@@ -123,7 +125,13 @@ def alternate(
     table = sample_sums(draws, labels, np.concatenate(factors), n_jobs)
     H, table, _ = fit(draws, table, [x @ x.T for x in factors], fixed=fixed, n_jobs=n_jobs)
     again = labels.shape[1] < draws.n_items
-    W, table, crosses = fit(draws, table, H.grams, sums=again, n_jobs=n_jobs)
+    W, table, crosses = fit(draws, table, H.grams, sums=again or rounds > 0, n_jobs=n_jobs)
+    for left in reversed(range(rounds)):
+        start, last = H.pieces, W.pieces
+        H, table, _ = fit(draws, table, W.grams, fixed=fixed, start=start, n_jobs=n_jobs)
+        W, table, crosses = fit(
+            draws, table, H.grams, start=last, sums=again or left > 0, n_jobs=n_jobs
+        )
     if again:
         H, _, crosses = fit(
             draws, table, W.grams, fixed=fixed, start=H.pieces, sums=False, n_jobs=n_jobs

@@ -60,7 +60,8 @@ class Target:
     numbers of items that were merged. ``fits`` is where fits are kept that another model may begin
     at, if the target is to serve several. ``mixed`` has every other restart of a model that knows
     two beginnings take the other. ``given`` is the precision of the factors that are given back,
-    where it is not that of the matrix.
+    where it is not that of the matrix. ``mass`` is how many items each of these stands for, where
+    they are a sample; a fit of the matrix is then weighted by it.
     """
 
     xp: Any
@@ -73,6 +74,7 @@ class Target:
     fits: dict[Any, Any] | None = None
     mixed: bool = False
     given: Any = None
+    mass: Any = None
 
     @property
     def is_numpy(self) -> bool:
@@ -173,10 +175,10 @@ class Target:
 
     @cached_property
     def merged(self) -> Merged | None:
-        """Equal items, where there are enough of them to be worth it."""
+        """Equal items, where there are enough of them to be worth it, or items have masses."""
         from partita.nmf._compress import merge
 
-        return None if self.array is None else merge(self.double.array)
+        return None if self.array is None else merge(self.double.array, self.mass)
 
     @cached_property
     def coarse(self) -> Merged | None:
@@ -203,11 +205,17 @@ class Target:
                 here,
                 array=merged.shrink_matrix(here.array, power, equal=how == "merged"),
                 n_items=merged.sizes.size,
-                border=here.moved(np.sqrt(merged.sizes)),
+                border=here.moved(np.sqrt(merged.masses)),
+                mass=None,
                 fits=None if self.fits is None else {},
             )
             self._shrunk[how, power] = few if how == "merged" else few.host
         return self._shrunk[how, power]
+
+    @cached_property
+    def landmarks(self) -> dict[int, Any]:
+        """The items that restarts are made on, for every seed."""
+        return {}
 
     @cached_property
     def _low_rank(self) -> dict[int, LowRank]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -92,16 +92,27 @@ def _diagonal(target: Target) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Equal items as one: ``group[i]`` is the representative of item i, ``sizes`` how many."""
+    """Equal items as one: ``group[i]`` is the representative of item i, ``sizes`` how many.
+
+    ``mass`` is that of each representative, where items have masses other than 1.
+    """
 
     first: NDArray[np.int64]
     group: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    mass: NDArray[np.float64] | None = None
+
+    @property
+    def masses(self) -> NDArray[Any]:
+        """What every representative counts for."""
+        return self.sizes if self.mass is None else self.mass
 
     def shrink(self, x: Array, power: float) -> Array:
-        """Items on the last axis to representatives: the mean, times size^power."""
+        """Items on the last axis to representatives: the mean, times mass^power."""
         out = np.zeros((*x.shape[:-1], self.sizes.size))
         np.add.at(np.moveaxis(out, -1, 0), self.group, np.moveaxis(x, -1, 0))
+        if self.mass is not None:
+            return np.ascontiguousarray(out * (self.mass**power / self.sizes))
         return np.ascontiguousarray(out * self.sizes ** (power - 1.0))
 
     def shrink_matrix(self, array: Array, power: float, *, equal: bool) -> Array:
@@ -123,7 +134,7 @@ class Merged:
 
     def spread(self, x: Array, power: float) -> Array:
         """Representatives on the last axis back to items."""
-        return np.ascontiguousarray((x * self.sizes ** (-power))[..., self.group])
+        return np.ascontiguousarray((x * self.masses ** (-power))[..., self.group])
 
     def shrink_factors(self, factors: Factors, power: float) -> Factors:
         """Starts of all the items as starts of the representatives."""
@@ -140,13 +151,25 @@ class Merged:
         )
 
 
-def merge(array: Array) -> Merged | None:
+def merge(array: Array, mass: NDArray[np.float64] | None = None) -> Merged | None:
     """Find items with the same row of V, or None when too few are to be worth it.
+
+    Items that have masses are always merged, each with itself where no two are equal.
 
     With m_i items behind representative i, the fit of V by WH is the fit of m_i^p V_ij m_j^p by
     the factors scaled by m^p: p = ½ for squares, 1 for divergences. Nothing is lost: for given H
     the best row of W is the same for equal items.
     """
+    found = _equal(array)
+    if mass is None:
+        return found
+    if found is None:
+        each = np.arange(array.shape[0])
+        found = Merged(each, each, np.ones_like(each))
+    return replace(found, mass=np.bincount(found.group, mass).astype(np.float64))
+
+
+def _equal(array: Array) -> Merged | None:
     n = array.shape[0]
     probe = np.random.default_rng(n).standard_normal(n)
     keys: Any = np.round(

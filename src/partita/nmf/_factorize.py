@@ -13,7 +13,7 @@ import numpy as np
 from partita import devices, validate
 from partita.devices import to_host
 from partita.distributed import is_up
-from partita.nmf import _fast, _multiplicative, _readings, _starts
+from partita.nmf import _fast, _landmarks, _multiplicative, _readings, _starts
 from partita.nmf._common import Factors, Model, Target, Width, device_block
 from partita.nmf._parallel import mapper, one_blas_thread
 from partita.nmf._target import as_target, check_host_dtype, like
@@ -119,6 +119,12 @@ def fit(
 ) -> Factorization:  # fmt: skip
     """Factorise a target that has been checked; ``parallel(work, parts)`` maps in order."""
     chosen = models[model]
+    if solver == "fast" and _landmarks.serves(target, chosen, init):
+        fits = _landmarks.solve(
+            models, target, parallel, fit, model=model, rank=rank, n_init=n_init, seed=seed
+        )
+        fits = _settled(chosen, target, fits, fits.factors)
+        return _reported(fits, model, rank, solver, normalize)
     place = target if solver == "mu" else target.double
     begun = _starts.starts(place, chosen, rank, n_init, init, seed)
     if solver == "mu":

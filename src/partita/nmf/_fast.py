@@ -67,19 +67,27 @@ def _stages(model: Model, target: Target, starts: Factors, parallel: Callable[..
     if target.is_numpy:
         done = parallel(lambda i: _unless_late(model, target, starts, first, i), range(n))
         fits = joined(xp, [one for one in done if one is not None])
-        n = fits.objective.size
     else:
         fits = _first(model, target, starts, first, 0, parallel)
-    for tolerance, carried in zip(finer_ones, CARRIED, strict=True):
+    for tolerance, most in zip(finer_ones, CARRIED, strict=True):
         if is_up():
             break
-        best = ranking(fits.objective, _floor(model, target))[:carried]
-        groups = best[:, None] if target.is_numpy else best[None]
-        finer = parallel(_Further(model, target, fits, tolerance), groups)
-        rest = np.setdiff1d(np.arange(n), best)
-        fits = joined(xp, [*finer, taken(xp, fits, rest)], np.concatenate([best, rest]))
-        fits = fits._replace(objective=np.maximum(fits.objective, 0.0))
+        best = ranking(fits.objective, _floor(model, target))[:most]
+        fits = carried(model, target, fits, best, tolerance, parallel)
     return fits
+
+
+def carried(
+    model: Model, target: Target, fits: Fits, best: NDArray[np.intp], tolerance: float,
+    parallel: Callable[..., Any],
+) -> Fits:  # fmt: skip
+    """Carry some of the restarts on to a finer tolerance."""
+    xp = target.xp
+    groups = best[:, None] if target.is_numpy else best[None]
+    finer = parallel(_Further(model, target, fits, tolerance), groups)
+    rest = np.setdiff1d(np.arange(fits.objective.size), best)
+    fits = joined(xp, [*finer, taken(xp, fits, rest)], np.concatenate([best, rest]))
+    return fits._replace(objective=np.maximum(fits.objective, 0.0))
 
 
 def _unless_late(

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 N_SWEEPS = 4
 N_SWEEPS_WHOLE = 6  # where the product they follow takes longer
+MORE = 12  # eigenvectors beyond the rank
 SMALL = 150  # below this, one loop over the whole matrix beats compression
 
 
@@ -117,10 +118,15 @@ _NO_REST = np.empty((0, 0), np.float32)
 
 def compressed(target: Target, rank: int) -> LowRank | None:
     """An eigenfactor to iterate on, for enough items."""
-    size = rank + 12
+    size = width(rank)
     if target.n_items < max(SMALL, 4 * size):
         return None
     return target.low_rank(size)
+
+
+def width(rank: int) -> int:
+    """The columns of an eigenfactor for so many factors."""
+    return rank + MORE
 
 
 def _whole(target: Target, state: State, looks: Looks, fixed: int) -> tuple[State, Any, Any]:

@@ -28,15 +28,19 @@ _SWEEPS, _ROUNDS, _CHANGE = 10, 20, 1e-4  # sweeps in a round, rounds, and what 
 
 
 class Sums(NamedTuple):
-    """What a half step sends: X Uᵀ, X Xᵀ, and ⟨P, X⟩ with P the product it was fitted to."""
+    """What a half step sends: X Uᵀ, X Xᵀ, ⟨P, X⟩ with P the product it was fitted to.
+
+    And of what the eigenfactor's product lacked, which P has, the same.
+    """
 
     inner: Any
     gram: Any
     cross: Any
+    lacking: Any
 
 
-def _sums(x: Matrix, vectors: Matrix, cross: float = 0.0) -> Sums:
-    return Sums(x @ vectors.T, x @ x.T, np.array(cross))
+def _sums(x: Matrix, vectors: Matrix, cross: float = 0.0, lacking: float = 0.0) -> Sums:
+    return Sums(x @ vectors.T, x @ x.T, np.array(cross), np.array(lacking))
 
 
 def extended(
@@ -63,28 +67,34 @@ def extended(
 
 def half(
     block: None, items: slice, vectors: Matrix, residual: Matrix, x: Matrix, before: Matrix,
-    other: Matrix, inner: Matrix, gram: Matrix, values: Matrix, step: float, beta: float,
-    fixed: int,
+    other: Matrix, *rest: Any,
 ) -> tuple[tuple[Matrix, Matrix], tuple[Sums, Sums]]:  # fmt: skip
     """One half step from x moved on by ``step`` of its way from ``before``, given the other.
 
-    Returns the piece fitted, and that piece extrapolated by β from ``x`` in case it is accepted;
-    of both, the sums.
+    ``rest`` may begin with what the product with the eigenfactor lacks, and is then the sums of the
+    other factor, the eigenvalues, that step, β and how many rows stay as they are. Returns the
+    piece fitted, and that piece extrapolated by β from ``x`` in case it is accepted; of both, the
+    sums.
     """
+    *lack, inner, gram, values, step, beta, fixed = rest
     k, n = x.shape
     new, ahead = np.empty_like(x), np.empty_like(x)
     table = inner * values
-    cross = 0.0
+    cross = more = 0.0
     for start in range(0, n, _CHUNK):
         part = slice(start, min(n, start + _CHUNK))
         here = x[:, part]
         few = np.ascontiguousarray(np.maximum(here + step * (here - before[:, part]), 0.0))
         product = np.ascontiguousarray(table @ vectors[:, part] + other[:, part] * residual[part])
+        if lack:
+            product += lack[0][:, part]
         kernels.nmf_hals.sweep(product, gram, few, k - fixed, N_SWEEPS)
+        if lack:
+            more += float(np.vdot(lack[0][:, part], few))
         cross += float(np.vdot(product, few))
         new[:, part] = few
         ahead[:, part] = np.maximum(few + beta * (few - here), 0.0)
-    return (new, ahead), (_sums(new, vectors, cross), _sums(ahead, vectors))
+    return (new, ahead), (_sums(new, vectors, cross, more), _sums(ahead, vectors))
 
 
 def fitted(block: IntArray, items: slice, *rest: Any) -> tuple[Matrix, tuple[Any, ...]]:
@@ -184,6 +194,27 @@ def moved(block: None, items: slice, x: Matrix, way: Matrix, t: float) -> tuple[
     """H + tD, and the sums of its rows."""
     x = np.maximum(x + t * way, 0.0)
     return x, x.sum(axis=1)
+
+
+def totals(
+    block: IntArray, items: slice, vectors: Matrix, x: Matrix, offsets: NDArray[np.int64]
+) -> tuple[Matrix, Matrix, Matrix]:
+    """A block's share of ZᵀX, X Uᵀ and X Xᵀ."""
+    return gathered(block, items, x.T, offsets, x.shape[0]), x @ vectors.T, x @ x.T
+
+
+def lacking(
+    block: IntArray, items: slice, vectors: Matrix, residual: Matrix, x: Matrix, other: Matrix,
+    offsets: NDArray[np.int64], weights: FloatArray, table: FloatArray, inner: Matrix,
+    values: Matrix,
+) -> tuple[Matrix, Matrix]:  # fmt: skip
+    """What the eigenfactor's product with x lacks of π̂'s, which is spread from ``table`` = ZᵀX.
+
+    Sent is the product of π̂'s with the other factor.
+    """
+    product = np.ascontiguousarray(scattered(block, items, offsets, weights, table).T)
+    known = (inner * values) @ vectors + x * residual
+    return product - known, np.array(np.vdot(product, other))
 
 
 def summed(

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.distributed import Pieces, current, each_under, map_items, under
-from partita.nmf import _batch, _divergence, _pieces
-from partita.nmf._alternation import Field, alternate
+from partita.draws import own_sums
+from partita.nmf import _batch, _divergence, _landmarks, _pieces
+from partita.nmf._alternation import QUICK, TOLERANCE, Alternated, Field, alternate, correct
 from partita.nmf._eigen import eigenfactor
 from partita.nmf._frobenius import frobenius2, norm_of_all
 from partita.nmf._parallel import one_blas_thread
-from partita.nmf._symmetric_pieces import descend, exact_steps
+from partita.nmf._symmetric_pieces import Descended, descend, exact_steps
 from partita.nmf._target import of_array
 from partita.partitions import canonical
 from partita.similarity import Landmarks, landmarks
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
     from partita.nmf._divergence import Groups
     from partita.nmf._factorize import Factorization
 
-N_LANDMARKS = 1_500  # items that the restarts are fitted to
 N_SAMPLE = 32_768  # items that factors are iterated on, at most; a quarter of it, at least
 _SAMPLED = 1 << 25  # labels of those, at most
+N_ROUNDS = 3  # of both factors in turn
 MORE = 12  # eigenvectors beyond the rank
 
 
@@ -152,7 +153,7 @@ class Streamed:
         Their labels are numbered as in all draws.
         """
         few = self.sample.draws
-        found = landmarks(few, N_LANDMARKS, self.seed, n_jobs=self.n_jobs)
+        found = landmarks(few, _landmarks.N_LANDMARKS, self.seed, n_jobs=self.n_jobs)
         return replace(found, labels=self.sample.labels[:, found.items])
 
     @property
@@ -166,7 +167,7 @@ class Streamed:
         few = self.sample.draws
         eigen = eigenfactor(few, max(self.ranks) + MORE, n_jobs=self.n_jobs)
         norm2, self._is_exact = frobenius2(few, eigen, self.seed, n_jobs=self.n_jobs)
-        return Field(few.labels, eigen, norm2, self.n_jobs)
+        return Field(few, eigen, norm2, self.n_jobs)
 
     @cached_property
     def norm2(self) -> tuple[float, bool]:
@@ -182,6 +183,21 @@ class Streamed:
         vectors = np.concatenate(self.field.eigen.vectors, axis=1)
         return np.ascontiguousarray(vectors[:, self.landmarks.items])
 
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """The similarity of the landmarks."""
+        return self.landmarks.similarity(self.n_jobs)
+
+    @cached_property
+    def mass(self) -> NDArray[np.float64] | None:
+        """How much of the sample each landmark stands for; None where they are all of it."""
+        few = self.sample.draws
+        if self.landmarks.size == self.sample.size:
+            return None
+        one = np.zeros(few.n_items, dtype=np.int64)
+        sums = own_sums(few, one, 1, n_jobs=self.n_jobs)[self.landmarks.items]
+        return _landmarks.masses(self.matrix, sums, few.n_items)
+
     def fits(self) -> Iterator[StreamedFit]:
         """Yield a fit for each rank.
 
@@ -190,8 +206,9 @@ class Streamed:
         from partita.nmf._factorize import factorize_ranks
 
         with under(None), one_blas_thread():
-            matrix = self.landmarks.similarity(self.n_jobs)
-        target = replace(of_array(matrix, symmetric=True), mixed=True)
+            matrix = self.matrix
+            mass = None if self.model in ("kl", "ns") else self.mass
+        target = replace(of_array(matrix, symmetric=True), mixed=True, mass=mass)
         found = factorize_ranks(
             target, model=self.model, ranks=self.ranks, n_init=self.n_init, solver="fast",
             seed=self.seed, n_jobs=self.n_jobs,
@@ -245,7 +262,7 @@ class Streamed:
         done = [self._alternated(small, fixed) for small in few]
         W, H, crosses = _batch.alternate(
             self.draws, self.sample.labels, [A for A, _, _ in done], fixed=fixed,
-            n_jobs=self.n_jobs,
+            n_jobs=self.n_jobs, rounds=self._n_rounds([one for _, _, one in done]),
         )  # fmt: skip
         fits = []
         for i, small in enumerate(few):
@@ -259,18 +276,35 @@ class Streamed:
             fits.append(self._fit(small, *factors, objective, *done[i][1:], scales))
         return fits
 
+    def _n_rounds(self, converged: Sequence[bool]) -> int:
+        """How often π̂ itself is gone back to where the eigenfactor leaves out what factors fit."""
+        return 0 if all(converged) or self.draws.labels.size > QUICK else N_ROUNDS
+
+    def _leading(self, small: Any) -> NDArray[np.intp]:
+        return _landmarks.leading(small, float((self.matrix * self.matrix).sum()))
+
     def _alternated(self, small: Any, fixed: int) -> tuple[NDArray[np.float64], int, bool]:
         """W of the sample, (K, s), after alternation there."""
-        A, B = small.W.T, small.H
+        lead = self._leading(small)
+        found = [self._begun(small.restarts[r], fixed) for r in lead]
+        best = min(found, key=lambda one: one.objective)
+        if self.field.is_quick:
+            best = correct(self.field, best, fixed)
+        return np.concatenate(best.A, axis=1), best.n_iter, best.converged
+
+    def _begun(self, few: Any, fixed: int) -> Alternated:
+        """A restart on the landmarks extended to the sample and iterated there."""
+        A, B = few.W.T, few.H
         if fixed:
-            A = np.concatenate([A, small.offset[None]])
+            A = np.concatenate([A, few.offset[None]])
             B = np.concatenate([B, np.ones((1, B.shape[1]))])
-        As, _, n_iter, converged = alternate(self.field, A, B, self.at_landmarks, fixed)
-        return np.concatenate(As, axis=1), n_iter, converged
+        Bs, _ = self.field.extend(A, self.at_landmarks, fixed, self.mass)
+        As, sums = self.field.extend(B, self.at_landmarks, 0, self.mass)
+        return alternate(self.field, Alternated(As, Bs, sums), fixed, TOLERANCE)
 
     def _symmetric(self, few: Sequence[Any]) -> list[StreamedFit]:
-        done = [descend(self.field, small.H, self.at_landmarks) for small in few]
-        factors = [np.concatenate(pieces, axis=1) for pieces, _, _ in done]
+        done = [self._descended(small) for small in few]
+        factors = [np.concatenate(one.H, axis=1) for one in done]
         table = _batch.sample_sums(
             self.draws, self.sample.labels, np.concatenate(factors), self.n_jobs
         )
@@ -282,8 +316,18 @@ class Streamed:
             H, totals, objective = exact_steps(self.draws, H, self.norm2[0], n_jobs=self.n_jobs)
             ones = np.ones(small.rank)
             scales = scales_of(ones, ones, totals)
-            fits.append(self._fit(small, H, H, None, objective, *done[i][1:], scales))
+            how = done[i].n_iter, done[i].converged
+            fits.append(self._fit(small, H, H, None, objective, *how, scales))
         return fits
+
+    def _descended(self, small: Any) -> Descended:
+        """``symmetric`` of the sample, from the restarts that may be the best there."""
+        lead = self._leading(small)
+        found = []
+        for r in lead:
+            begun = self.field.extend(small.restarts[r].H, self.at_landmarks, 0, self.mass)
+            found.append(descend(self.field, Descended(*begun)))
+        return min(found, key=lambda one: one.objective)
 
     def _fit(
         self, small: Any, W: Pieces, H: Pieces, offset: Pieces | None, objective: float,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,15 +16,24 @@ if TYPE_CHECKING:
 
     from partita.draws import Draws
     from partita.nmf._alternation import Field
+    from partita.nmf._pieces import Sums
 
 
-def descend(
-    field: Field, landmarks: NDArray[np.float64], at: NDArray[np.float64]
-) -> tuple[Pieces, int, bool]:
-    """Extend factors of a few items to all of a field and descend."""
+class Descended(NamedTuple):
+    """H in pieces, its sums, and how far it has come."""
+
+    H: Pieces
+    sums: Sums
+    objective: float = np.inf
+    n_iter: int = 0
+    converged: bool = False
+
+
+def descend(field: Field, begun: Descended) -> Descended:
+    """Iterate until a look sees too small a fall."""
     eigen = field.eigen
-    H, sums = field.extend(landmarks, at, 0)
-    last = before = np.inf
+    H, sums, last, n_before, _ = begun
+    before = last
     for it in range(1, EVERY * MOST + 1):
         way, sent = field.mapped(
             _pieces.towards, (eigen.vectors, eigen.residual, H),
@@ -37,9 +46,9 @@ def descend(
         sums = _pieces.Sums(*ordered_sum(map(tuple, parts)))
         if it % EVERY == 0:
             if field.is_level(before, last):
-                return H, it, True
+                return Descended(H, sums, last, n_before + it, True)
             before = last
-    return H, it, False
+    return Descended(H, sums, last, n_before + it)
 
 
 def exact_steps(

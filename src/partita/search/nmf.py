@@ -36,12 +36,12 @@ class NMF:
     so each reading is offered and the loss chooses among those too; ``info["reading"]`` says
     which won. Ranks beyond the number of items are left out.
 
-    Beyond 5,000 items, unless the similarity is given as a matrix, π̂ is never formed. ``ls``,
-    ``offset`` and ``symmetric`` make their restarts on 1,500 landmarks, whose objectives and labels
-    are what ``restart_objectives`` and ``restart_labels`` hold then, iterate on a randomised
-    eigenfactor of at most 32,768 items, and end with products of π̂ itself over all items. ``kl``
-    and ``ns`` are fitted on the landmarks and extended to the other items by non-negative
-    regression. ``info["approximation"]`` says which.
+    Beyond 1,500 items, unless the similarity is given as a matrix, ``ls``, ``offset`` and
+    ``symmetric`` never form π̂. They make their restarts on 1,500 landmarks, whose objectives and
+    labels are what ``restart_objectives`` and ``restart_labels`` hold then, iterate on a randomised
+    eigenfactor of at most 32,768 items, and end with products of π̂ itself over all items. Beyond
+    5,000 items ``kl`` and ``ns`` are fitted on the landmarks and extended to the other items by
+    non-negative regression. ``info["approximation"]`` says which.
 
     Parameters
     ----------
@@ -117,8 +117,7 @@ class NMF:
         """Yield, rank by rank, one partition for each reading of the best restart."""
         n, clock = evidence.n_items, Clock(self.time_limit)
         ranks = [k for k in self.ranks if k <= n] or [n]
-        is_here = self.device is None and not evidence.is_on_device
-        if evidence.is_large and self.solver == "fast" and is_here:
+        if self._goes_through_draws(evidence):
             yield from self._streamed(evidence, loss, ranks, rng, n_jobs, clock)
             return
         with progress(len(ranks) * self.n_init, f"nmf-{self.model}") as bar:
@@ -157,6 +156,17 @@ class NMF:
     ) -> Candidate:  # fmt: skip
         labels = polish(best.labels, evidence, loss, rng=rng, time_limit=clock.left())
         return Candidate(labels, info={"polished": True, "from_rank": best.info["rank"], **about})
+
+    def _goes_through_draws(self, evidence: Evidence) -> bool:
+        """Whether π̂ is not formed: it need not be, or a product with it costs more."""
+        if self.solver != "fast" or self.device is not None or evidence.is_on_device:
+            return False
+        if evidence.is_large:
+            return True
+        if not evidence.has_draws or (evidence.is_similarity and evidence.has_dense):
+            return False
+        draws = evidence.draws if evidence.streams else evidence.distinct
+        return nmf.is_quicker_through_draws(self.model, draws.n_items, draws.n_draws)
 
     def _matrix(self, evidence: Evidence) -> dict[str, str]:
         """Where a matrix is made that the evidence does not know of."""

@@ -7,7 +7,14 @@ responsibilities of a marginalised mixture. Rows 1 to 3 of the design above it.
 from __future__ import annotations
 
 from partita.similarity._builder import SimilarityBuilder
-from partita.similarity._landmarks import Landmarks, landmarks
+from partita.similarity._landmarks import Landmarks, landmark_items, landmarks
 from partita.similarity._similarity import Similarity, posterior_similarity
 
-__all__ = ["Landmarks", "Similarity", "SimilarityBuilder", "landmarks", "posterior_similarity"]
+__all__ = [
+    "Landmarks",
+    "Similarity",
+    "SimilarityBuilder",
+    "landmark_items",
+    "landmarks",
+    "posterior_similarity",
+]

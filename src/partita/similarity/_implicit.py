@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray
 
 _WORK = 10_000_000  # label look-ups in some ten milliseconds
+_PAIR = 24  # pairs of items whose labels are compared in the time of one cell of a table
 _READ = 1 << 28  # labels that are read from a store at a time
 
 
@@ -131,16 +132,24 @@ class Implicit:
     def frobenius2(self) -> float:
         """Σ_ij π̂_ij² = Σ_mm' w_m w_m' Σ_rs n_rs², or row by row where that is cheaper."""
         distinct = self.draws.unique()
-        if distinct.n_draws > self.n_items:
-            items = np.arange(self.n_items)
-            parts = (self.block(items[b], items) for b in blocks(self.n_items, 256))
-            return float(sum(np.vdot(part, part) for part in parts))
+        is_quick = self._weights is None and isinstance(self.draws.labels, np.ndarray)
+        if self.n_items * self.draws.n_draws < (_PAIR if is_quick else 1) * distinct.n_draws**2:
+            return self._by_rows()
         square = np.arange(self.n_items + 1, dtype=np.float64) ** 2
         labels, sizes, w = np.asarray(distinct.labels), distinct.n_clusters, distinct.probabilities
         total = 0.0
         for part in blocks(distinct.n_draws, _WORK // (self.n_items * distinct.n_draws)):
             joint = kernels.contingency.joint(labels, sizes, labels[part], sizes[part], square)
             total += float(w[part] @ joint @ w)
+        return total
+
+    def _by_rows(self) -> float:
+        """Σ_ij π̂_ij², both halves of the matrix from one."""
+        items, total = np.arange(self.n_items), 0.0
+        for rows in blocks(self.n_items, 256):
+            part = self.block(items[rows], items[rows.start :])
+            own = part[:, : part.shape[0]]
+            total += 2.0 * float(np.vdot(part, part)) - float((own * own).sum())
         return total
 
 

@@ -43,12 +43,17 @@ def landmarks(draws: Draws, size: int, seed: int, *, n_jobs: int = 1) -> Landmar
     size = min(size, n)
     if size == n and isinstance(draws.labels, np.ndarray):
         return Landmarks(np.arange(n), draws.labels, draws._with(weights=uneven(draws)))
-    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(size,)))
-    edges = np.linspace(0, n, size + 1).round().astype(np.intp)
-    items = edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.intp)
+    items = landmark_items(n, size, seed)
     labels = pick_items(draws.labels, items, n_jobs=n_jobs)
     few = Draws(labels, weights=uneven(draws), chains=draws.chains)
     return Landmarks(items, labels, few)
+
+
+def landmark_items(n_items: int, size: int, seed: int) -> NDArray[np.intp]:
+    """Which items are sampled: the same for the same number of them, size and seed."""
+    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(size,)))
+    edges = np.linspace(0, n_items, size + 1).round().astype(np.intp)
+    return np.asarray(edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.intp))
 
 
 def uneven(draws: Draws) -> FloatArray | None:
