@@ -98,3 +98,15 @@ def test_equal_landmarks_are_one_of_their_summed_mass(draws):
     assert_array_equal(merge(np.eye(4), np.arange(1.0, 5.0)).masses, np.arange(1.0, 5.0))
     assert merge(np.eye(4)) is None
     assert_allclose(found.spread(found.shrink(np.arange(6.0), 0.5), 0.5), [1.0] * 3 + [4.0] * 3)
+
+
+@pytest.mark.parametrize("model", ["ls", "offset", "symmetric"])
+def test_a_device_takes_the_same_way(draws, few, monkeypatch, model):
+    pytest.importorskip("torch")
+    psm = pt.posterior_similarity(draws[0]).to_dense()
+    words = {"model": model, "rank": 3, "n_init": 4, "rng": 0}
+    ours = pt.factorize(psm, **words)
+    monkeypatch.setattr("partita.nmf._common.Target.is_for_host", lambda *_: False)
+    theirs = pt.factorize(psm, **words, device="torch:cpu")
+    assert theirs.objective == pytest.approx(ours.objective, rel=1e-5)
+    assert_array_equal(theirs.labels, ours.labels)
