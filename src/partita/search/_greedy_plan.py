@@ -120,7 +120,7 @@ class Plan:
         shared = problem(self.loss, self.evidence, max_draws=self._few)
         self._begin(shared)
         is_rugged = _unseen(self.found) > _RUGGED and self._work <= _QUICK
-        pool = self._leaders(_POOL)
+        pool = _best(self.found, _POOL)
         leaders = self._ranked(pool)
         is_more = self._few != self.max_draws and not self.clock.is_up()
         if is_more:
@@ -156,22 +156,20 @@ class Plan:
         self, shared: Problem, starts: list[Start], others: list[Labels], is_new: bool
     ) -> list[Found]:
         """Run quickly from starts that are new, and carry the best on; return where that led."""
-        before, n_best = self.found, 2 if self.on_draws else _LEADERS
-        self.found = []
+        n_best = 2 if self.on_draws else _LEADERS
         if is_new:
+            n_before = len(self.found)
             self._runs(shared, [(*start, self._light) for start in starts], softens=True)
-            before, starts = before + self.found, [f.again for f in self._leaders(n_best)]
-            self.found = []
+            starts = [f.again for f in _best(self.found[n_before:], n_best)]
         is_thorough = self._is_bent and self._work <= SMALL
         hardness = 4.0 if self.loss.denominator.product else 2.0 if is_thorough else 1.0
         if self.is_agreed:
             known = [labels for _, labels in starts if labels is not None]
             hardness = 1.0 if np.max(known) >= _MANY_CLUSTERS else 0.5
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
-        patience = hardness * self.settings.patience
+        patience, n_before = hardness * self.settings.patience, len(self.found)
         self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
-        ends, self.found = self.found, before + self.found
-        return ends
+        return self.found[n_before:]
 
     @property
     def _light(self) -> tuple[str, ...]:
@@ -223,17 +221,6 @@ class Plan:
         is_many = min(n_draws, self.max_draws or n_draws) > 1.5 * _FEW_DRAWS
         return _FEW_DRAWS if self.settings.max_draws is None and is_many else self.max_draws
 
-    def _leaders(self, n: int) -> list[Found]:
-        """The best ``n`` different ends so far."""
-        ranked = sorted(self.found, key=lambda f: f.value)
-        kept: list[Found] = []
-        for one in ranked:
-            if all(not np.array_equal(one.labels, other.labels) for other in kept):
-                kept.append(one)
-            if len(kept) == n:
-                break
-        return kept
-
     def _ranked(self, some: list[Found]) -> list[Found]:
         """Ends of runs on some of the draws, the best on all of them first."""
         if len(some) > 1 and self.clock.share < 1 and not self.clock.is_up():
@@ -258,11 +245,11 @@ class Plan:
             shared.m == self.evidence.distinct.n_draws and shared.n == shared.n_items
         )
         if is_whole:
-            for one in self._leaders(1 if self.settings.n_runs is None else len(self.found)):
+            for one in _best(self.found, 1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
             return
         n_leaders = 3 if self._is_bent else 2
-        leaders = self._ranked(self._leaders(n_leaders if self.is_agreed else 8))[:n_leaders]
+        leaders = self._ranked(_best(self.found, n_leaders if self.is_agreed else 8))[:n_leaders]
         room = validate.free_memory() // 2
         if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
@@ -282,7 +269,7 @@ class Plan:
         if not (is_same or (self.found and is_heavy)):
             tasks = [(*one.again, moves) for one in leaders[: 1 if is_heavy else n_leaders]]
             self._runs(whole, tasks, patience=1.0)
-        for one in self._leaders(1):
+        for one in _best(self.found, 1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
 
     def _runs(
@@ -304,7 +291,7 @@ class Plan:
 
         def work(a: int) -> Found | None:
             name, labels, moves = tasks[a]
-            if self.clock.is_up() and (a or self.ended):
+            if self.clock.is_up() and (a or self.found):
                 return None
             state = states.pop() if states else shared.state()
             run = Run(state, seeds[a], self.limit, self.clock)
@@ -341,6 +328,17 @@ class Plan:
     def _is_bent(self) -> bool:
         """Whether the loss bends in e, so that runs anneal."""
         return bool(self.loss.numerator.least or self.loss.denominator.least)
+
+
+def _best(found: Sequence[Found], n: int) -> list[Found]:
+    """The best ``n`` different ends of runs."""
+    kept: list[Found] = []
+    for one in sorted(found, key=lambda f: f.value):
+        if all(not np.array_equal(one.labels, other.labels) for other in kept):
+            kept.append(one)
+        if len(kept) == n:
+            break
+    return kept
 
 
 def _unseen(found: Sequence[Found]) -> float:
