@@ -54,3 +54,36 @@ def test_a_similarity_alone_leaves_out_what_needs_draws(draws):
 def test_a_truth_of_another_length_is_refused(draws):
     with pytest.raises(ValueError, match="`truth` must have one label for each of the 60 items"):
         pt.compare(draws, truth=np.zeros(3, int))
+
+
+@pytest.mark.parametrize("has_found", [True, False])
+def test_ctrl_c_keeps_the_methods_that_are_done(draws, has_found):
+    class Slow:
+        def candidates(self, evidence, loss, *, rng, n_jobs):
+            if has_found:
+                yield pt.search.Candidate(np.zeros(evidence.n_items, dtype=int))
+            raise KeyboardInterrupt
+
+    methods = {
+        "first": {"method": "minvi"},
+        "second": {"loss": "vi", "search": [Slow(), "average"]},
+        "third": {"method": "map"},
+    }
+    with pytest.warns(pt.errors.PartitaWarning) as said:
+        table = pt.compare(draws, methods=methods, rng=0)
+    missing = "third" if has_found else "second, third"
+    assert str(said[-1].message) == f"The comparison was interrupted; it lacks {missing}."
+    assert list(table.frame.index) == [name for name in methods if name not in missing]
+    if has_found:  # the searches after it were not made
+        assert table.estimates["second"].n_clusters == 1
+        assert table.estimates["second"].info["interrupted"]
+    with pytest.raises(KeyboardInterrupt):
+        pt.compare(draws, methods={"only": {"loss": "vi", "search": Interrupted()}})
+
+
+class Interrupted:
+    """A search that Ctrl-C ends before it has anything."""
+
+    def candidates(self, evidence, loss, *, rng, n_jobs):
+        raise KeyboardInterrupt
+        yield

@@ -19,6 +19,7 @@ from partita.search import Greedy, Linkage, polish
 from partita.search._greedy_blocks import recombine
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
+from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import problem
 from partita.search._greedy_run import Run
 from partita.search._greedy_similarity import SimilarityProblem, SimilarityState
@@ -532,6 +533,27 @@ def test_an_interrupt_returns_the_best_so_far_with_a_warning(monkeypatch, n_jobs
     with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
         best = pt.estimate(draws, search=Greedy(n_runs=30), rng=0, n_jobs=n_jobs)
     assert_allclose(best.expected_loss, pt.expected_loss(best.labels, draws), atol=1e-12)
+
+
+def test_after_an_interrupt_no_other_search_is_made(monkeypatch, tmp_path):
+    draws = pt.datasets.simulate_draws(40, 50, n_clusters=3, rng=0)
+    plain = Plan.run
+
+    class Never:
+        def candidates(self, *_, **__):
+            pytest.fail("It went on.")
+
+    def interrupted(plan):
+        yield from plain(plan)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Plan, "run", interrupted)
+    for more in ({"search": [Greedy(), Never()]}, {"n_clusters": 30}):
+        with pytest.warns(pt.errors.PartitaWarning, match="interrupted|No weight of 'vi'"):
+            best = pt.estimate(draws, rng=0, **more)
+        assert best.info["interrupted"]
+    best.save(tmp_path / "best.npz")
+    assert pt.Estimate.load(tmp_path / "best.npz").info["interrupted"]
 
 
 def test_an_interrupt_elsewhere_keeps_what_was_scored():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from partita.comparison._scores import (
     variation_of_information,
 )
 from partita.distributed import progress
-from partita.errors import InvalidTypeError, InvalidValueError
+from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation import Estimate, estimate, warn_of_disagreement
 from partita.evidence import Evidence, as_evidence, can_serve
 
@@ -83,7 +84,7 @@ def compare(
     -------
     Comparison
         Prints as a table; ``frame`` is a DataFrame. The similarity is made once, before the clock
-        starts.
+        starts. If Ctrl-C ends it, the methods so far, with a warning that names the others.
 
     Examples
     --------
@@ -108,10 +109,27 @@ def compare(
     with progress(len(calls), "methods") as bar:
         for name, call in calls.items():
             start = time.perf_counter()
-            estimates[name] = estimate(evidence, rng=seed, n_jobs=n_jobs, **call)
+            try:
+                estimates[name] = estimate(evidence, rng=seed, n_jobs=n_jobs, **call)
+            except KeyboardInterrupt:
+                if not estimates:
+                    raise
+                break
             seconds[name] = time.perf_counter() - start
             bar.advance(note=name)
+            if estimates[name].info.get("interrupted"):
+                break
+    _warn_of_missing([name for name in calls if name not in estimates])
     return Comparison(_frame(estimates, seconds, evidence, truth, n_jobs), estimates)
+
+
+def _warn_of_missing(names: list[str]) -> None:
+    if names:
+        warnings.warn(
+            f"The comparison was interrupted; it lacks {', '.join(names)}.",
+            PartitaWarning,
+            stacklevel=3,
+        )
 
 
 def _calls(methods: Any, evidence: Evidence) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,7 +77,8 @@ def estimate(
     Returns
     -------
     Estimate
-        Of the best partition found so far, with a warning, if Ctrl-C ends the search.
+        Of the best partition found so far, with a warning and ``info["interrupted"]``, if Ctrl-C
+        ends the search.
 
     Warns
     -----
@@ -137,6 +138,7 @@ def _minimise(
     """Keep the best of what the searches offer; what is there, if Ctrl-C ends them early."""
     children = np.random.SeedSequence(seed).spawn(len(parts))
     winners: list[_Winner] = []
+    interrupted = False
     for part, child in zip(parts, children, strict=True):
         offered = part.candidates(evidence, loss, rng=np.random.default_rng(child), n_jobs=n_jobs)
         try:
@@ -144,11 +146,12 @@ def _minimise(
         except KeyboardInterrupt:
             if not winners:
                 raise
-            _warn_of_interrupt()
+            interrupted = True
             break
         if winner is not None:
             winners.append(winner)
             if winner.was_cut_short:
+                interrupted = True
                 break
     if not winners:
         raise InvalidValueError("`search` must supply at least one candidate; it supplied none.")
@@ -156,15 +159,14 @@ def _minimise(
     for winner in winners[1:]:
         if _better(winner.loss, best.loss):
             best = winner
-    return _finish(best, loss, evidence, seed, n_jobs)
-
-
-def _warn_of_interrupt() -> None:
-    warnings.warn(
-        "The search was interrupted; this is the best partition that it had found.",
-        PartitaWarning,
-        stacklevel=4,
-    )
+    if interrupted:
+        warnings.warn(
+            "The search was interrupted; this is the best partition that it had found.",
+            PartitaWarning,
+            stacklevel=4,
+        )
+    found = _finish(best, loss, evidence, seed, n_jobs)
+    return replace(found, info={**found.info, "interrupted": True}) if interrupted else found
 
 
 def warn_of_disagreement(evidence: Evidence, *, stacklevel: int = 3) -> None:
@@ -275,7 +277,6 @@ def _best(
         if best is None:
             raise
         cut_short = True
-        _warn_of_interrupt()
     if best is None:
         return None
     path = tuple(steps[rank] for rank in sorted(steps))

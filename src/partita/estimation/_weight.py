@@ -24,8 +24,8 @@ def for_clusters(
     """Halve the interval of weights a in [0, 2] until the estimate has ``n_clusters`` clusters.
 
     A larger a makes splitting dearer, so the number of clusters falls, though not always by one:
-    where no weight gives the number wanted, the estimate that came nearest is returned with a
-    warning.
+    where no weight gives the number wanted, or Ctrl-C ends it, the estimate that came nearest is
+    returned with a warning.
     """
     validate.integer("n_clusters", n_clusters, least=1, most=n_items)
     anything: Any = loss
@@ -38,11 +38,18 @@ def for_clusters(
     best: Estimate | None = None
     for _ in range(_STEPS):
         weighted: Any = replace(anything, a=a)
-        found = run(weighted)
+        try:
+            found = run(weighted)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            break
         if best is None or abs(found.n_clusters - n_clusters) < abs(best.n_clusters - n_clusters):
             best = found
         if found.n_clusters == n_clusters:
             return found
+        if found.info.get("interrupted"):
+            break
         low, high = (a, high) if found.n_clusters > n_clusters else (low, a)
         a = (low + high) / 2
     assert best is not None

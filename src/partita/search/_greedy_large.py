@@ -34,7 +34,10 @@ R = TypeVar("R")
 def search_large(
     settings: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n_jobs: int
 ) -> Iterator[Candidate]:
-    """Yield the best partition of the landmarks extended and moved on; and of any labels given."""
+    """Yield the best partition of the landmarks extended and moved on; and of any labels given.
+
+    Ctrl-C is raised after the best so far.
+    """
     clock = Clock(settings.time_limit)
     some = sample(evidence, validate.seed(rng))
     scored = stand_in(loss)
@@ -43,8 +46,6 @@ def search_large(
     for start in given:
         labels = validate.labels("starts", start, n_items=evidence.n_items)
         yield from _moved_on(labels, evidence, loss, limit, clock, {"start": "labels"})
-        if clock.was_stopped:
-            return
     kinds = tuple(s for s in settings.starts if not isinstance(s, np.ndarray | list))
     if not kinds and given:
         return
@@ -139,12 +140,13 @@ def _moved_on(
         about |= {"rounds": settle(state, limit, clock)}
     except KeyboardInterrupt:
         clock.stop()
-        _warn()
     if scored is not loss:
         about |= {"searched_under": type(scored).__name__}
     value = state.value if scored is loss else None
     history = tuple(clock.history) if scored is loss else ()
     yield Candidate(state.labels, expected_loss=value, info={**about, "history": history})
+    if clock.was_stopped:
+        raise KeyboardInterrupt
 
 
 def _least(plan: Plan, clock: Clock) -> Candidate | None:
@@ -153,7 +155,6 @@ def _least(plan: Plan, clock: Clock) -> Candidate | None:
         return min(plan.run(), key=_value)
     except KeyboardInterrupt:
         clock.stop()
-        _warn()
         return plan.best_so_far()
 
 
@@ -164,9 +165,8 @@ def _finished(call: Callable[[], R], clock: Clock) -> R:
     """
     with held_back() as came:
         found = call()
-    if came and not clock.was_stopped:
+    if came:
         clock.stop()
-        _warn()
     return found
 
 

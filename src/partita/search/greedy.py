@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
-from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
+from partita.errors import InvalidTypeError, InvalidValueError
 from partita.partitions import canonical
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
@@ -116,7 +115,10 @@ class Greedy:
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
-        """Yield the partition that each run ended with, or the best of them."""
+        """Yield the partition that each run ended with, or the best of them.
+
+        Ctrl-C is raised after the best so far, where there is one.
+        """
         held = evidence.searched(check(loss).needs)
         if held is None or goes_in_rounds(check(loss), held):
             yield from search_large(self, check(loss), evidence, rng, n_jobs)
@@ -126,14 +128,9 @@ class Greedy:
             yield from plan.run()
         except KeyboardInterrupt:
             found = plan.best_so_far()
-            if found is None:
-                raise
-            warnings.warn(
-                "The search was interrupted; this is the best partition that it had found.",
-                PartitaWarning,
-                stacklevel=2,
-            )
-            yield found
+            if found is not None:
+                yield found
+            raise
 
 
 def _check_start(start: Any) -> None:
