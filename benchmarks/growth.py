@@ -4,6 +4,7 @@
     python benchmarks/growth.py million --items 200000 --draws 500 --clusters 1500 --search auto
     python benchmarks/growth.py curve items|draws|clusters [--search ...] [--json FILE]
     python benchmarks/growth.py agree [--items 20000] [--model ls]
+    python benchmarks/growth.py restarts [--items 2500]
     python benchmarks/growth.py passes [--items 50000] [--draws 500]
     python benchmarks/growth.py rounds [--clusters 100] [--spread 0.04] [--loss vi]
 
@@ -117,6 +118,7 @@ SHAPES = {
     "agree": (20_000, 200),
     "passes": (50_000, 500),
     "rounds": (3_000, 200),
+    "restarts": (2_500, 200),
 }
 CURVES = {
     "items": [(1_000 * 2**i, 200, 10) for i in range(11)],
@@ -203,6 +205,35 @@ def agree(arguments: argparse.Namespace) -> None:
         print(json.dumps(row), flush=True)
 
 
+def restarts(arguments: argparse.Namespace) -> None:
+    """Compare restarts on weighted landmarks with restarts on all items, rank by rank."""
+    import partita as pt
+    from partita.nmf import READINGS, _landmarks
+    from partita.search import NMF
+    from posteriors import SIMULATORS
+
+    n, m, limit = arguments.items, arguments.draws, _landmarks.N_LANDMARKS
+    for kind in arguments.kinds:
+        for seed in (0, 1):
+            draws = pt.Draws(SIMULATORS[kind](n, m, 15, False, seed))
+            found = []
+            for most in (10**9, limit):
+                _landmarks.N_LANDMARKS = most
+                began = time.process_time()
+                best = pt.estimate(draws, loss="vi", search=NMF("ls", normalize=READINGS), rng=0)
+                seconds = time.process_time() - began
+                steps = {step.rank: step.objective for step in best.path}
+                found.append((seconds, best.expected_loss, np.array(list(steps.values()))))
+            (before, whole, ours), (after, few, theirs) = found
+            row = {
+                "kind": kind, "seed": seed, "cpu_s_all_items": round(before, 1),
+                "cpu_s_landmarks": round(after, 1), "expected_vi_all_items": whole,
+                "expected_vi_landmarks": few,
+                "objective_over_that_of_all_items": (theirs / ours - 1).round(5).tolist(),
+            }  # fmt: skip
+            print(json.dumps(row), flush=True)
+
+
 def overlapping(n_items: int, n_draws: int, n_clusters: int, spread: float) -> np.ndarray:
     """Draws of points in the plane, each in a cluster by its density; a fifth of them joined."""
     random = np.random.default_rng(1)
@@ -270,7 +301,7 @@ def parsed() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("one", "million", "curve", "agree", "passes", "rounds"):
+    for name in ("one", "million", "curve", "agree", "passes", "rounds", "restarts"):
         command = commands.add_parser(name)
         command.add_argument("--search", default="nmf-ls+")
         command.add_argument("--loss", default="vi")
@@ -289,6 +320,9 @@ def parsed() -> argparse.Namespace:
         if name == "rounds":
             command.add_argument("--clusters", type=int, default=100)
             command.add_argument("--spread", type=float, default=0.04)
+        if name == "restarts":
+            kinds = ["gaussian", "perturbed", "modes"]
+            command.add_argument("--kinds", nargs="+", default=kinds)
         if name == "agree":
             command.add_argument("--model", default="ls")
             command.add_argument("--ranks", type=int, nargs="+", default=[10])
@@ -314,6 +348,7 @@ def main() -> None:
         "agree": agree,
         "passes": passes,
         "rounds": rounds,
+        "restarts": restarts,
     }
     commands[arguments.command](arguments)
 

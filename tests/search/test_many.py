@@ -155,6 +155,14 @@ def test_stores_and_memory_give_one_answer_of_many_clusters(
     assert answers[0] == answers[1]
 
 
+def test_what_was_said_of_runs_and_is_not_used_is_a_warning(draws, truth, many):
+    with pytest.warns(pt.errors.PartitaWarning, match=r"^`n_runs`, `moves`: not used, since"):
+        pt.estimate(draws, search=Greedy(n_runs=3, moves=("sweep",)), rng=0)
+    with pytest.warns(pt.errors.PartitaWarning, match="^`starts`: not used"):
+        pt.estimate(draws, search=Greedy(starts=("one", truth)), rng=0)
+    pt.estimate(draws, search=Greedy(starts=(truth,), max_clusters=30), rng=0)
+
+
 def test_few_clusters_are_polished_into_many_and_never_more_than_allowed(draws, truth, many):
     evidence = pt.evidence.as_evidence(draws)
     rng = np.random.default_rng(0)

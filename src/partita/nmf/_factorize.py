@@ -345,8 +345,8 @@ def factorize(
     similarity : Similarity or array of shape (n, n)
         A bare array is a similarity matrix here, of NumPy, PyTorch, CuPy or another library of the
         array API; the factors come back as arrays of that library. The least-squares models also
-        work on an implicit similarity without ever forming it; beyond 5,000 items the restarts are
-        then fitted to 1,500 landmarks and only the best of them to all the items.
+        work on an implicit similarity without ever forming it; of draws of more than 5,000 items
+        only the best restart is then that of all items.
     model : {"ls", "kl", "ns", "offset", "symmetric"}
         What π̂ is approximated by, and in what sense.
     rank : int
@@ -358,9 +358,11 @@ def factorize(
         restart to where its objective falls by less than 1e-2 of itself in a look, the best three
         to 1e-3 and the best to 1e-5; of 1e-5 of the size of the similarity, where the objective
         is less than that. From 150 items on, restarts of the divergences are first fitted to groups
-        of items with similar rows, and of them the best three are then carried on. Of more than
-        1,000 items every other restart of the divergences begins with some of R's updates instead
-        of a least-squares fit, which ends lower where there are fewer factors than clusters.
+        of items with similar rows, and of them the best three are then carried on. Those of least
+        squares, of more than 1,500 items, are fitted to 1,500 of them, weighted to stand for all,
+        and up to three of the best, if they are different minima, carried on. Of more than 1,000
+        items every other restart of the divergences begins with some of R's updates instead of a
+        least-squares fit, which ends lower where there are fewer factors than clusters.
     init : {"random", "nndsvd"} or tuple
         Or one start: (W, H) or (W, H, offset). Random starts are shared between models. "fast"
         begins ``offset`` at the least-squares fit from W and H, so there the offset counts for

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from partita.losses import Loss
 
 
+_OF_RUNS = ("n_runs", "starts", "moves", "patience", "max_draws")
+
+
 @dataclass(frozen=True)
 class Greedy:
     """Minimise the expected loss directly: move items, and merge, rebuild and split clusters.
@@ -39,8 +42,8 @@ class Greedy:
     More than 5e7 labels are searched on landmarks, beyond 5,000 items: what is found there is
     extended to all items, which are then moved on together, in rounds that never raise the loss.
     Where clusters are so many that counts would be more than 3e8, or a sweep more than 1e9 steps,
-    the rounds begin at the draw nearest to the others, whatever ``starts``, with 8 bytes for each
-    cell of the tables that is not empty, at most 8·M·n.
+    the rounds begin at the draw nearest to the others, with 8 bytes for each cell of the tables
+    that is not empty, at most 8·M·n; what was said of runs is then not used, which is a warning.
 
     Parameters
     ----------
@@ -121,7 +124,10 @@ class Greedy:
         """
         held = evidence.searched(check(loss).needs)
         if held is None or goes_in_rounds(check(loss), held):
-            yield from search_large(self, check(loss), evidence, rng, n_jobs)
+            for found in search_large(self, check(loss), evidence, rng, n_jobs):
+                if found.info.get("many_clusters"):
+                    self._warn_of_unused()
+                yield found
             return
         plan = Plan(self, check(loss), held, rng, n_jobs, Clock(self.time_limit))
         try:
@@ -131,6 +137,28 @@ class Greedy:
             if found is not None:
                 yield found
             raise
+
+    def _warn_of_unused(self) -> None:
+        """Say what was asked for and changes nothing where clusters are many."""
+        plain = Greedy()
+        unused = [name for name in _OF_RUNS if not _is_same(self, plain, name)]
+        if unused:
+            warnings.warn(
+                f"{', '.join(f'`{name}`' for name in unused)}: not used, since these draws have so "
+                "many clusters that the search is made in rounds from the draw nearest to the "
+                "others. `max_clusters`, `time_limit` and labels given as a start are used.",
+                PartitaWarning,
+                stacklevel=3,
+            )
+
+
+def _is_same(one: Greedy, other: Greedy, name: str) -> bool:
+    """Whether a setting is; labels given as a start are used, so they do not count."""
+    values = [getattr(each, name) for each in (one, other)]
+    if name == "starts":
+        values[0] = tuple(x for x in values[0] if not isinstance(x, np.ndarray | list))
+        return not values[0] or values[0] == values[1]
+    return bool(values[0] == values[1])
 
 
 def _check_start(start: Any) -> None:
