@@ -88,7 +88,7 @@ def test_least_squares_of_more_items_than_landmarks_go_through_the_draws(draws, 
     assert "restarts_on" not in given.info
     assert through.expected_loss == pytest.approx(given.expected_loss, rel=1e-9)
     assert "restarts_on" not in pt.estimate(draws[0], search=NMF("kl", n_init=1), rng=0).info
-    assert not _landmarks.is_quicker_through_draws("ls", 200, 1000)
+    assert not Streamed.is_quicker("ls", 200, 1000)
 
 
 def test_equal_landmarks_are_one_of_their_summed_mass(draws):

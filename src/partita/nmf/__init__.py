@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from partita.nmf import kl, ls, ns, offset, symmetric
 from partita.nmf._common import Factors, Model
 from partita.nmf._factorize import SOLVERS, Factorization, factorize, factorize_ranks
-from partita.nmf._landmarks import is_quicker_through_draws
 from partita.nmf._readings import READINGS, Reading
 from partita.nmf._streamed import Streamed, StreamedFit
 from partita.nmf._target import shared
@@ -33,7 +32,6 @@ __all__ = [
     "factorize",
     "factorize_ranks",
     "inflection_rank",
-    "is_quicker_through_draws",
     "rank_before_fall",
     "shared",
 ]

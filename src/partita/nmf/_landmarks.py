@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from partita.typing import FloatArray
 
 N_LANDMARKS = 1_500  # items that the restarts are fitted to, and up to which all items are
-LEAST_SQUARES = ("ls", "offset", "symmetric")
-DRAWS_AN_ITEM = 4  # up to which going through the draws was measured to be the quicker
 LEAST = 0.1  # mass of a landmark; 1 is the mean
 RIDGE = 0.05  # of a mean cluster's size: smaller ones are left as they are
 STEPS = 200
@@ -98,14 +96,6 @@ def leading(fit: Factorization, norm2: float) -> NDArray[np.intp]:
         if here - objective[found[-1]] > apart:
             found.append(r)
     return np.array(found)
-
-
-def is_quicker_through_draws(model: str, n_items: int, n_draws: int) -> bool:
-    """Whether least squares is to go through the draws: from so many items on that both are quick.
-
-    A product with π̂ is n² K operations as a matrix and some n M K through the draws.
-    """
-    return model in LEAST_SQUARES and n_items > max(N_LANDMARKS, n_draws // DRAWS_AN_ITEM)
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 N_SAMPLE = 32_768  # items that factors are iterated on, at most; a quarter of it, at least
 _SAMPLED = 1 << 25  # labels of those, at most
+DRAWS_AN_ITEM = 4  # up to which going through the draws was measured to be the quicker
 N_ROUNDS = 3  # of both factors in turn
 MORE = 12  # eigenvectors beyond the rank
 
@@ -139,6 +140,15 @@ class Streamed:
         self.small: list[Factorization] = []
         self._grouped: Groups | None = None
         self._is_exact = False
+
+    @staticmethod
+    def is_quicker(model: str, n_items: int, n_draws: int) -> bool:
+        """Whether a model is fitted sooner so than as a matrix, of items of which that has room.
+
+        A product with π̂ is n² K operations as a matrix and some n M K through the draws.
+        """
+        few = max(_landmarks.N_LANDMARKS, n_draws // DRAWS_AN_ITEM)
+        return model not in ("kl", "ns") and n_items > few
 
     @cached_property
     def sample(self) -> Landmarks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
-from partita.errors import InvalidTypeError, InvalidValueError
+from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.partitions import canonical
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
@@ -124,10 +125,10 @@ class Greedy:
         """
         held = evidence.searched(check(loss).needs)
         if held is None or goes_in_rounds(check(loss), held):
-            for found in search_large(self, check(loss), evidence, rng, n_jobs):
-                if found.info.get("many_clusters"):
+            for one in search_large(self, check(loss), evidence, rng, n_jobs):
+                if one.info.get("many_clusters"):
                     self._warn_of_unused()
-                yield found
+                yield one
             return
         plan = Plan(self, check(loss), held, rng, n_jobs, Clock(self.time_limit))
         try:

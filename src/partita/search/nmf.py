@@ -166,7 +166,7 @@ class NMF:
         if not evidence.has_draws or (evidence.is_similarity and evidence.has_dense):
             return False
         draws = evidence.draws if evidence.streams else evidence.distinct
-        return nmf.is_quicker_through_draws(self.model, draws.n_items, draws.n_draws)
+        return nmf.Streamed.is_quicker(self.model, draws.n_items, draws.n_draws)
 
     def _matrix(self, evidence: Evidence) -> dict[str, str]:
         """Where a matrix is made that the evidence does not know of."""
