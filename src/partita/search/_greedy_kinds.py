@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
-_FRESH = {"sequential": 3, "draws": 2, "random": 2}  # of each kind left to chance, at a time
+_FRESH = {"sequential": 3, "draws": 3, "random": 2}  # of each kind left to chance, at a time
 
 
 @dataclass
@@ -68,9 +68,9 @@ class Starts:
     def counts(self, work: int, is_bent: bool) -> list[int]:
         """How many starts to take of each kind, given items times draws and the loss."""
         usual = 2 if not is_bent or work <= SMALL else 1
-        of_kind = {"sequential": 2, "random": 2, "draws": 2}
+        of_kind = {"sequential": 2, "random": 1 if is_bent else 2, "draws": 2}
         if not is_bent:
-            of_kind["sequential"] = of_kind["random"] = 4 if work <= 40_000 else 2
+            of_kind["sequential"] = 4 if work <= 40_000 else 2
         elif work <= SMALL:
             of_kind["draws"] = 3
         else:

@@ -165,7 +165,7 @@ class Plan:
         hardness = 4.0 if self.loss.denominator.product else 2.0 if is_thorough else 1.0
         if self.is_agreed:
             known = [labels for _, labels in starts if labels is not None]
-            hardness = 1.0 if np.max(known) >= _MANY_CLUSTERS else 0.5
+            hardness = 2.0 if np.max(known) >= _MANY_CLUSTERS else 0.5
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
         patience, n_before = hardness * self.settings.patience, len(self.found)
         self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)

@@ -340,7 +340,9 @@ class Run:
                 if failed >= patience * n_tried or self.clock.is_up():
                     return
                 if state.sizes[column] > self._trivial:
-                    is_first = failed < n_tried and "rebuild" in kinds
+                    is_first = (
+                        failed < min(columns.size, patience * n_tried / 2) and "rebuild" in kinds
+                    )
                     kind = "alone" if is_first else self._kind(kinds)
                     failed = 0 if self._shake_one(int(column), kind) else failed + 1
 

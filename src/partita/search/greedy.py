@@ -69,7 +69,7 @@ class Greedy:
     patience : float
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
         n_runs is None and the starts disagree, twice as many for ID and NID, four times for OMARI
-        and PEAR; half as many where they agree on fewer than 24 clusters.
+        and PEAR; where they agree, half as many, or twice as many on 24 clusters or more.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 150 at first and then
         250 to 1,000 where n_runs is None, else all.
@@ -93,7 +93,7 @@ class Greedy:
 
     n_runs: int | None = None
     max_clusters: int | None = None
-    starts: tuple[Any, ...] = ("sequential", "draws", "losses", "average", "one")
+    starts: tuple[Any, ...] = ("sequential", "draws", "losses", "average", "one", "random")
     time_limit: float | None = None
     moves: tuple[str, ...] = ("sweep", "merge", "rebuild", "graft")
     patience: float = 2.0
