@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
-_FRESH = {"sequential": 3, "draws": 3, "random": 2}  # of each kind left to chance, at a time
+_FRESH = {"sequential": 2, "draws": 2, "random": 4}  # of each kind left to chance, at a time
+_FRESH_BENT = {"sequential": 3, "draws": 3, "random": 2}  # the same under a loss that bends
 
 
 @dataclass
@@ -87,10 +88,10 @@ class Starts:
             first = {0: _AT_FIRST, 1: 1, 2: 1}
         return [min(n, first.get(k, 0)) for k, n in enumerate(counts)]
 
-    def fresh(self, rng: np.random.Generator) -> list[Start]:
+    def fresh(self, rng: np.random.Generator, is_bent: bool) -> list[Start]:
         """Some more of the kinds that are left to chance."""
         found: list[Start] = []
-        for kind, n in _FRESH.items():
+        for kind, n in (_FRESH_BENT if is_bent else _FRESH).items():
             if kind not in [one for one in self.kinds if isinstance(one, str)]:
                 continue
             if kind == "draws":

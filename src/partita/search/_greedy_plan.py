@@ -38,6 +38,7 @@ _NOISE = 0.02  # relative difference of losses on few draws that may be the othe
 _LEADERS = 3  # of these that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
 _FRESH = 2  # times that more are begun
+_CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 100_000  # items times draws up to which that is done
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
@@ -150,20 +151,21 @@ class Plan:
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
         for _ in range(_FRESH if self._work <= _QUICK else 0):
-            yield self.starts.fresh(self.rng), True
+            yield self.starts.fresh(self.rng, self._is_bent), True
 
     def _carried(
         self, shared: Problem, starts: list[Start], others: list[Labels], is_new: bool
     ) -> list[Found]:
         """Run quickly from starts that are new, and carry the best on; return where that led."""
-        n_best = 2 if self.on_draws else _LEADERS
+        is_product = bool(self.loss.denominator.product)
+        n_best = 4 if is_product and is_new else 2 if self.on_draws else _LEADERS
         if is_new:
             n_before = len(self.found)
             self._runs(shared, [(*start, self._light) for start in starts], softens=True)
             starts = [f.again for f in _best(self.found[n_before:], n_best)]
         is_thorough = self._is_bent and self._work <= SMALL
-        hardness = 4.0 if self.loss.denominator.product else 2.0 if is_thorough else 1.0
-        if self.is_agreed:
+        hardness = 4.0 if is_product else 2.0 if is_thorough else 1.0
+        if self.is_agreed and not self._is_cheap:
             known = [labels for _, labels in starts if labels is not None]
             hardness = 2.0 if np.max(known) >= _MANY_CLUSTERS else 0.5
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
@@ -187,7 +189,7 @@ class Plan:
                 starts = [("sequential", None)]
             tasks = [(*start, self._light) for start in starts]
             self._runs(shared, tasks, softens=True, is_stepwise=done is not None)
-            self.is_agreed = self._agrees()
+            self.is_agreed = self._agrees() and (done is not None or not self._is_cheap)
             if self.is_agreed or self.clock.is_up():
                 return
 
@@ -323,6 +325,11 @@ class Plan:
         """Items times the draws that the runs see."""
         n_draws = self.evidence.distinct.n_draws if self.on_draws else 100
         return self.evidence.n_items * min(n_draws, self.max_draws or n_draws)
+
+    @property
+    def _is_cheap(self) -> bool:
+        """Whether runs are so quick that all starts are taken, agree or not."""
+        return self.loss.needs == "similarity" and self._work <= _CHEAP
 
     @property
     def _is_bent(self) -> bool:
