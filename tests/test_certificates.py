@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -173,3 +174,20 @@ def test_without_a_solver_the_bound_is_given_with_a_warning(monkeypatch):
         proof = pt.certify(best, draws)
     assert proof.method == "triangles"
     assert 0 < proof.relative_gap < 0.05
+
+
+def test_no_rounding_puts_the_bound_above_the_least_loss():
+    """Exact fractions of the matrix as it is stored, over all partitions of six items."""
+    rng, partitions = np.random.default_rng(0), enumerate_partitions(6)
+    together = [z[:, None] == z for z in partitions]
+    for _ in range(40):
+        matrix = np.round(rng.random((6, 6)), 1)
+        matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T + np.eye(6)
+        exact = [[Fraction(x) for x in row] for row in matrix.tolist()]
+        least = min(
+            sum(1 - exact[i][j] if z[i, j] else exact[i][j] for i in range(6) for j in range(6))
+            for z in together
+        )
+        proof = pt.certify(partitions[0], matrix)
+        assert Fraction(proof.lower_bound) <= least / 36
+        assert proof.lower_bound >= float(least) / 36 - 1e-9

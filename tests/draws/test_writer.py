@@ -271,3 +271,13 @@ def test_a_file_in_place_of_a_folder_is_said_as_a_folder_that_is_not_there(tmp_p
     (tmp_path / "file").write_text("")
     with pytest.raises(pt.errors.FileError, match="cannot be written: there is no directory"):
         pt.DrawsWriter(tmp_path / "file" / "a.npy")
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.zarr"])
+def test_a_finished_chain_is_not_resumed_from_nothing(tmp_path, name):
+    path = tmp_path / name
+    with pt.DrawsWriter(path) as writer:
+        writer.write([0, 1, 1])
+    with pytest.raises(pt.errors.FileError, match=r"finished.*resume=False"):
+        pt.DrawsWriter(path, resume=True)
+    assert pt.read_draws(path).n_draws == 1

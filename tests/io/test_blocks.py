@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import zarr
+from numpy.testing import assert_array_equal
 from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
 
+import partita as pt
 from partita.errors import FileError, InvalidValueError, OutOfMemoryError
 from partita.io import open_npy, open_parquet, open_zarr, read_table
 
@@ -246,6 +248,16 @@ class TestZarr:
         except OSError:
             pytest.skip("links cannot be made here")
         same(open_zarr(tmp_path / "a"))
+
+    def test_a_lost_chunk_of_weights_is_an_error(self, tmp_path):
+        store = str(tmp_path / "chain.zarr")
+        with pt.DrawsWriter(store) as out:
+            for draw in LABELS:
+                out.write(draw, weight=2.0)
+        assert_array_equal(pt.read_draws(store).weights, np.full(len(LABELS), 2.0))
+        (tmp_path / "chain.zarr" / "partita_weights" / "0").unlink()
+        with pytest.raises(FileError, match="missing"):
+            pt.read_draws(store).probabilities.sum()
 
     def test_a_lost_chunk_is_named(self, tmp_path, monkeypatch):
         path = write_zarr(tmp_path / "a", zarr_format=2)

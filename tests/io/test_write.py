@@ -7,8 +7,10 @@ import stat
 import numpy as np
 import pytest
 
+from partita import read_draws
 from partita.errors import FileError, InvalidTypeError, PartitaError
 from partita.io import write_atomically, write_npy, write_npz, write_text
+from partita.io._zarr_write import write_store
 
 
 def test_the_target_appears_whole(tmp_path):
@@ -163,3 +165,22 @@ def test_npz_gives_the_same_bytes_twice(tmp_path):
     for name in ("a.npz", "b.npz"):
         write_npz(tmp_path / name, arrays)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+@pytest.mark.parametrize("moves", [1, 2])
+def test_an_interrupt_between_two_stores_leaves_one(tmp_path, monkeypatch, moves):
+    path = str(tmp_path / "a.zarr")
+    write_store(path, np.zeros((2, 3), dtype=np.uint8), None, 3)
+    rename, done = os.rename, []
+
+    def interrupted(*args):
+        rename(*args)
+        done.append(args)
+        if len(done) == moves:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("partita.io._zarr_write.os.rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_store(path, np.ones((2, 3), dtype=np.uint8), None, 3)
+    assert os.listdir(tmp_path) == ["a.zarr"]
+    assert read_draws(path).n_draws == 2

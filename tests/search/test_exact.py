@@ -73,3 +73,24 @@ def test_nothing_better_is_found_by_other_searches(seed):
         greedy = pt.estimate(draws, loss="binder", rng=other)
         assert greedy.expected_loss >= best.expected_loss - 1e-12
     assert pt.certify(best, draws).lower_bound <= best.expected_loss + 1e-14
+
+
+@pytest.mark.parametrize(
+    ("n", "place"), [(9, "kernels.exact.search_draws"), (30, "_cliques.minimise")]
+)
+def test_an_interrupt_gives_the_best_so_far(monkeypatch, n, place):
+    draws = pt.Draws(np.random.default_rng(n).integers(0, 3, (15, n)))
+    calls = []
+
+    def interrupted(*args):
+        calls.append(1)
+        raise KeyboardInterrupt
+
+    loss = "nid" if n == 9 else "binder"
+    pt.estimate(draws, loss=loss, search="exact")
+    monkeypatch.setattr(f"partita.search.exact.{place}", interrupted)
+    with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
+        best = pt.estimate(draws, loss=loss, search="exact")
+    assert calls
+    assert not best.info["is_optimal"]
+    assert_allclose(best.expected_loss, pt.expected_loss(best.labels, draws, loss=loss))

@@ -535,6 +535,51 @@ def test_an_interrupt_returns_the_best_so_far_with_a_warning(monkeypatch, n_jobs
     assert_allclose(best.expected_loss, pt.expected_loss(best.labels, draws), atol=1e-12)
 
 
+def test_an_interrupt_between_few_draws_and_all_keeps_what_was_found(monkeypatch):
+    draws = pt.datasets.simulate_draws(40, 400, n_clusters=3, rng=0)
+    turned, plain = [], Plan._turn
+    monkeypatch.setattr(Plan, "_turn", lambda self: (turned.append(1), plain(self)))
+    keep = Run.keep
+
+    def interrupted(self):
+        if turned:
+            raise KeyboardInterrupt
+        keep(self)
+
+    monkeypatch.setattr(Run, "keep", interrupted)
+    with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
+        best = pt.estimate(draws, search=Greedy(), rng=0)
+    assert turned
+    assert best.n_clusters > 1
+
+
+@pytest.mark.parametrize("name", ["vi", "nid", "binder", "pear"])
+def test_labels_are_a_start_beside_others_under_every_loss(name):
+    draws = pt.datasets.simulate_draws(40, 50, n_clusters=3, rng=0)
+    labels = np.arange(40) % 3
+    for starts in ((labels, "sequential"), ("sequential", labels, "draws")):
+        best = pt.estimate(draws, loss=name, search=Greedy(starts=starts), rng=0)
+        assert best.n_clusters >= 1
+
+
+def test_other_searches_as_starts_end_with_the_limit():
+    draws = pt.datasets.simulate_draws(60, 50, n_clusters=3, rng=0)
+    seen = []
+
+    @dataclass
+    class Watched:
+        time_limit: float | None = None
+
+        def candidates(self, evidence, loss, *, rng, n_jobs):
+            seen.append(self.time_limit)
+            yield pt.search.Candidate(np.arange(60) % 3)
+
+    pt.estimate(draws, search=Greedy(starts=(Watched(), "nmf"), time_limit=20.0), rng=0)
+    pt.estimate(draws, search=Greedy(starts=(Watched(),)), rng=0)
+    assert 0 < seen[0] <= 20
+    assert seen[1] is None
+
+
 def test_after_an_interrupt_no_other_search_is_made(monkeypatch, tmp_path):
     draws = pt.datasets.simulate_draws(40, 50, n_clusters=3, rng=0)
     plain = Plan.run

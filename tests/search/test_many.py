@@ -216,3 +216,8 @@ def test_halves_of_small_clusters_find_each_other_and_do_not_change_places(many)
     state = StreamedState(np.arange(N), draws, VI(), 1)
     assert state.sweep(N)  # all would join their other half at once
     assert pt.adjusted_rand_index(state.labels, truth) == 1.0
+
+
+def test_labels_to_start_from_keep_to_the_most_clusters(draws, truth, many):
+    best = pt.estimate(draws, search=Greedy(starts=(truth,), max_clusters=10), rng=0)
+    assert best.n_clusters <= 10

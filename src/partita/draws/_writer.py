@@ -43,7 +43,7 @@ class DrawsWriter:
     resume : bool, optional
         Where a ``partial`` is there already: True carries on after its draws (``n_draws`` says
         how many), False begins anew in its place. If None, that is an error: another writer may be
-        at it, or its draws may be wanted.
+        at it, or its draws may be wanted. True where the chain is finished is an error too.
 
     Attributes
     ----------
@@ -86,6 +86,11 @@ class DrawsWriter:
                 f"{self.partial!r} is there, {validate.count_text(before, 'draw')} of a chain that "
                 "broke off or still runs: read it with read_draws, carry on after it with "
                 "resume=True, or begin anew with resume=False."
+            )
+        if before is None and resume and os.path.lexists(self._target):
+            raise FileError(
+                f"{os.fspath(path)!r} is a chain that is finished, with nothing to resume: write "
+                "to another path, or begin anew in its place with resume=False."
             )
         carries_on = bool(resume) and before is not None
         self._file: io.GrowingNpy | None = io.GrowingNpy(self.partial, resume=carries_on)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from partita.io._cmdstan import CmdStanFile
-from partita.io._container import Box, Container
+from partita.io._container import WEIGHTS, Box, Container
 from partita.io._sandbox import Sandbox
 from partita.io._sandboxed import NetcdfContainer, RdataContainer, parquet_container
 from partita.io._zarr import ZarrArray
@@ -59,8 +59,8 @@ class ZarrContainer:
 
     def read(self, entry: Entry, box: Box) -> NDArray[Any]:
         """Return a part of an array."""
-        absent: frozenset[tuple[int, ...]] | None = frozenset()
-        return self.arrays[entry.name].read(box, absent if entry.name in self.whole else None)
+        is_whole = entry.name in self.whole or entry.name == WEIGHTS
+        return self.arrays[entry.name].read(box, frozenset() if is_whole else None)
 
     def check_labels(self, entry: Entry) -> None:
         """Refuse labels of which chunks have no file, unless the store says that none is lost."""

@@ -55,13 +55,14 @@ def _replace(place: str, path: str) -> None:
     """Move a folder to where another may be, which is removed when the new one is in its place."""
     before = f"{place}.before"
     is_there = os.path.lexists(path)
-    if is_there:
-        os.rename(path, before)
     try:
+        if is_there:
+            os.rename(path, before)
         os.rename(place, path)
     except BaseException:
-        if is_there:
+        if os.path.lexists(before) and not os.path.lexists(path):
             os.rename(before, path)
+        shutil.rmtree(before, ignore_errors=True)
         raise
     shutil.rmtree(before, ignore_errors=True)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
+_ON_MATRIX = ("losses", "average", "complete", "nmf")  # those that need it
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _FRESH = {"sequential": 2, "draws": 2, "random": 4}  # of each kind left to chance, at a time
 _FRESH_BENT = {"sequential": 3, "draws": 3, "random": 2}  # the same under a loss that bends
@@ -42,6 +43,11 @@ class Starts:
     limit: int
     clock: Clock
     is_sized: bool
+
+    @property
+    def _names(self) -> list[str]:
+        """The kinds that are named, "" for labels and searches."""
+        return [kind if isinstance(kind, str) else "" for kind in self.kinds]
 
     def each(self, n_runs: int, rng: np.random.Generator) -> list[Start]:
         """So many starts, going round the kinds."""
@@ -75,7 +81,7 @@ class Starts:
         elif work <= SMALL:
             of_kind["draws"] = 3
         else:
-            of_kind["one"] = int(len(self.kinds) == 1)
+            of_kind["one"] = int("sequential" not in self._names)
         return [of_kind.get(kind, usual) if isinstance(kind, str) else usual for kind in self.kinds]
 
     def at_first(self, counts: Sequence[int], is_bent: bool) -> list[int]:
@@ -84,7 +90,7 @@ class Starts:
         A loss that bends is held where its draws are, so one of them is begun from another loss.
         """
         first = dict.fromkeys(range(2), _AT_FIRST)
-        if is_bent and tuple(self.kinds[:3]) == ("sequential", "draws", "losses"):
+        if is_bent and self._names[:3] == ["sequential", "draws", "losses"]:
             first = {0: _AT_FIRST, 1: 1, 2: 1}
         return [min(n, first.get(k, 0)) for k, n in enumerate(counts)]
 
@@ -92,7 +98,7 @@ class Starts:
         """Some more of the kinds that are left to chance."""
         found: list[Start] = []
         for kind, n in (_FRESH_BENT if is_bent else _FRESH).items():
-            if kind not in [one for one in self.kinds if isinstance(one, str)]:
+            if kind not in self._names:
                 continue
             if kind == "draws":
                 draws = self.evidence.distinct.labels if self.evidence.has_draws else ()
@@ -104,14 +110,14 @@ class Starts:
 
     def _of_kind(self, kind: Any, wanted: int, rng: np.random.Generator) -> list[Start]:
         n = self.evidence.n_items
-        if self.is_sized and n > _DENSE_ITEMS and kind in ("losses", "average", "nmf"):
-            return []
         if not isinstance(kind, str):
             if not hasattr(kind, "candidates"):
                 labels = validate.labels("starts", kind, n_items=n)
                 return [("labels", canonical(labels))]
-            found = starting.from_search(kind, self.loss, self.evidence, rng, wanted)
+            found = starting.from_search(kind, self.loss, self.evidence, rng, self.clock, wanted)
             return [(type(kind).__name__, labels) for labels in found]
+        if self.is_sized and n > _DENSE_ITEMS and kind in _ON_MATRIX:
+            return []
         if kind == "sequential":
             return [(kind, None)] * wanted
         return [(kind, labels) for labels in self._made(kind, wanted, rng)]
@@ -125,7 +131,7 @@ class Starts:
         if kind == "losses":
             return starting.from_losses(self.loss, self.evidence, rng, self.clock, 2 * wanted - 1)
         if kind == "nmf":
-            return starting.from_nmf(self.loss, self.evidence, rng, wanted)
+            return starting.from_nmf(self.loss, self.evidence, rng, self.clock, wanted)
         if kind == "one":
             return [np.zeros(n, dtype=np.int64)][:wanted]
         if kind == "singletons":

@@ -15,6 +15,7 @@ import numpy as np
 from partita import validate
 from partita.distributed import held_back
 from partita.errors import PartitaWarning
+from partita.partitions import canonical
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_plan import Plan
@@ -45,6 +46,7 @@ def search_large(
     given = [start for start in settings.starts if isinstance(start, np.ndarray | list)]
     for start in given:
         labels = validate.labels("starts", start, n_items=evidence.n_items)
+        labels = _at_most(limit, canonical(labels))
         yield from _moved_on(labels, evidence, loss, limit, clock, {"start": "labels"})
     kinds = tuple(s for s in settings.starts if not isinstance(s, np.ndarray | list))
     if not kinds and given:
@@ -89,6 +91,11 @@ def goes_in_rounds(loss: RatioLoss, held: Evidence | None) -> bool:
 def _central(some: Sample, loss: RatioLoss, limit: int) -> IntArray:
     """The draw that is nearest to the others, its smallest clusters joined if they are too many."""
     labels = np.asarray(some.draws.labels[central_draw(some, loss)], dtype=np.int64)
+    return _at_most(limit, labels)
+
+
+def _at_most(limit: int, labels: IntArray) -> IntArray:
+    """The labels, their smallest clusters joined if they are more than ``limit``."""
     sizes = np.bincount(labels)
     if np.count_nonzero(sizes) <= limit:
         return labels

@@ -95,6 +95,7 @@ class Plan:
         self.starts = Starts(settings.starts, loss, evidence, self.limit, clock, is_sized)
         self.found: list[Found] = []
         self.ended: list[Found] = []
+        self.earlier: Candidate | None = None
         self.is_agreed = False
         n, self.on_draws = evidence.n_items, on_draws(loss, evidence)
         self.max_draws = settings.max_draws
@@ -126,9 +127,7 @@ class Plan:
         is_more = self._few != self.max_draws and not self.clock.is_up()
         if is_more:
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
-            self.found = []
-            if not self.is_agreed:
-                self.ended = []
+            self._turn()
         others = [shared.compress(f.labels) for f in pool if not self.is_agreed]
         ends: list[Found] = []
         for starts, is_new in self._rounds(leaders, is_more):
@@ -231,10 +230,15 @@ class Plan:
             some = [some[i] for i in np.argsort(values, kind="stable")]
         return some
 
+    def _turn(self) -> None:
+        """Forget where runs ended, as those that follow are on other draws, but for the best."""
+        self.earlier = self.best_so_far()
+        self.found, self.ended = [], []
+
     def best_so_far(self) -> Candidate | None:
-        """The best end of a run, or nothing."""
+        """The best end of a run, of those on fewer draws if there is no other, or nothing."""
         if not self.ended:
-            return None
+            return self.earlier
         best = min(self.ended, key=lambda f: f.value)
         return Candidate(best.labels, info=self._about(best))
 
@@ -264,7 +268,7 @@ class Plan:
         if work > _POLISHED or is_all or is_heavy:
             moves = self._light
         whole = problem(self.loss, self.evidence, merge=False)
-        self.found, self.ended = [], []
+        self._turn()
         if self.is_agreed:  # nothing to rebuild where all the draws change nothing
             self._runs(whole, [(*leaders[0].again, self._light)])
         is_same = bool(self.found) and np.array_equal(self.found[0].labels, leaders[0].labels)

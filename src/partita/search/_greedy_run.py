@@ -29,12 +29,10 @@ _TOGETHER = 3  # clusters rebuilt at once, at most
 _GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
 _NEAREST = 24  # items that could go to a cluster one after another
 _CHAIN = 16  # of which so many may
+_FROM_OTHERS = 0.7  # chance that a cluster taken over comes from where another run ended
+_HOPELESS = 0.4  # loss above the best, in shares of an item's, that few moves make good
 _JOINED = 3  # pairs of clusters that are merged to see whether others follow
-_APART = 4.0  # loss above the best, counted as above, that those may make good
-_FROM_OTHERS = 0.7  # chance that it comes from where another run ended
-_HOPELESS = (
-    0.4  # loss above the best, in shares of it for an item, that a few more moves do not make good
-)
+_APART = 4.0  # loss above the best, in the same shares, that those may make good
 _LEAST, _MOST = 6, 24  # clusters that patience counts at least and at most
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft")

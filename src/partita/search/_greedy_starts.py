@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from partita import losses
+from partita.distributed import under
 from partita.losses import PEAR, VI, Binder, RatioLoss, VILowerBound
 from partita.nmf import factorize
 from partita.partitions import canonical
@@ -81,14 +83,19 @@ def from_losses(
     return found
 
 
-def from_nmf(loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n: int) -> list[Labels]:
+def from_nmf(
+    loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, clock: Clock, n: int
+) -> list[Labels]:
     """Return the ``n`` best of the partitions that factorisations of ranks 2 to 12 give."""
     ranks = range(2, min(12, evidence.n_items - 1) + 1)
     seed = int(rng.integers(1 << 31))
-    found = [
-        factorize(evidence.similarity, model="ls", rank=rank, n_init=_RESTARTS, rng=seed).labels
-        for rank in ranks
-    ]
+    found: list[Labels] = []
+    for rank in ranks:
+        if found and clock.is_up():
+            break
+        with under(clock):
+            fit = factorize(evidence.similarity, model="ls", rank=rank, n_init=_RESTARTS, rng=seed)
+        found.append(fit.labels)
     if not found:
         return []
     values = losses.expected(loss, np.stack(found), evidence)
@@ -96,9 +103,12 @@ def from_nmf(loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n: i
 
 
 def from_search(
-    search: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n: int
+    search: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, clock: Clock, n: int
 ) -> list[Labels]:
-    """Return the ``n`` best candidates of another search."""
+    """Return the ``n`` best candidates of another search, which ends with the clock if it can."""
+    left = clock.left()
+    if left is not None and getattr(search, "time_limit", 0) is None:
+        search = replace(search, time_limit=max(left, 1e-3))
     offered = list(search.candidates(evidence, loss, rng=rng, n_jobs=1))
     if not offered:
         return []

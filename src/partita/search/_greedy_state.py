@@ -308,6 +308,8 @@ class DrawsState:
     def chain(self, limit: int, n_nearest: int, depth: int, hopeless: float) -> bool:
         """Move items into a cluster one after another where some together pay; say whether any."""
         p, compiled = self.problem, cast(Any, kernels.greedy_chains)
+        if p.n * p.m * self.sizes.size > 5 * _CALL:  # too long for one call
+            return False
         if not (self.sizes == 0).any():
             self._grow(self.sizes.size)
         fresh = int(np.flatnonzero(self.sizes == 0)[0]) if self.n_clusters < limit else -1

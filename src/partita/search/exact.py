@@ -75,9 +75,9 @@ class Exact:
                     f"beyond that minimises only Binder's loss, with any number of clusters; got "
                     f"{n} items and {name_of(loss)!r}. Use 'auto'."
                 )
-            yield _branch_and_bound(evidence, loss, rng, clock)
+            yield from _branch_and_bound(evidence, loss, rng, clock)
         elif isinstance(loss, RatioLoss):
-            yield _visit(evidence, loss, min(self.max_clusters or n, n), clock)
+            yield from _visit(evidence, loss, min(self.max_clusters or n, n), clock)
         else:
             for labels in _all(n, min(self.max_clusters or n, n)):
                 yield Candidate(labels, info={"is_optimal": True})
@@ -91,8 +91,8 @@ def _all(n: int, limit: int) -> Iterator[NDArray[np.int64]]:
             yield labels.copy()
 
 
-def _visit(evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock) -> Candidate:
-    """Visit every partition, from all items together."""
+def _visit(evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock) -> Iterator[Candidate]:
+    """Visit every partition, from all items together; Ctrl-C is raised after the best so far."""
     shared = problem(loss, evidence, merge=False)
     n = evidence.n_items
     state: Any = shared.state()
@@ -116,27 +116,35 @@ def _visit(evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock) -> Can
         )  # fmt: skip
         search, steps = compiled.search_draws, max(1, 2_000_000 // shared.m)
     more = True
-    while more and not clock.is_up():
-        more = search(labels, highest, *head, limit, steps, *tail)
-    return Candidate(best_labels, info={"is_optimal": not more})
+    try:
+        while more and not clock.is_up():
+            more = search(labels, highest, *head, limit, steps, *tail)
+    except KeyboardInterrupt:
+        yield Candidate(best_labels, info={"is_optimal": False})
+        raise
+    yield Candidate(best_labels, info={"is_optimal": not more})
 
 
 def _branch_and_bound(
     evidence: Evidence, loss: Binder, rng: np.random.Generator, clock: Clock
-) -> Candidate:
+) -> Iterator[Candidate]:
+    """The best partition of every component; Ctrl-C is raised after the best so far."""
     shared = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
     run, least, labels = Run(shared.state(), rng, shared.n, clock), np.inf, np.arange(shared.n)
-    for _ in range(_STARTS):
-        run.grow()
-        run.go(("sweep", "merge", "rebuild"), 2.0)
-        if run.state.value < least:
-            least, labels = run.state.value, canonical(run.state.labels)
-    d = _cliques.costs(shared.matrix, loss.a)
-    out, proved, offset = np.empty_like(labels), True, 0
-    for items in _cliques.components(d):
-        part = np.ascontiguousarray(d[np.ix_(items, items)])
-        own, is_best = _cliques.minimise(part, canonical(labels[items]), clock)
-        out[items] = own + offset
-        offset += int(own.max()) + 1
-        proved &= is_best
-    return Candidate(canonical(out), info={"is_optimal": proved})
+    proved = True
+    try:
+        for _ in range(_STARTS):
+            run.grow()
+            run.go(("sweep", "merge", "rebuild", "graft"), 4.0)
+            if run.state.value < least:
+                least, labels = run.state.value, canonical(run.state.labels)
+        d = _cliques.costs(shared.matrix, loss.a)
+        for items in _cliques.components(d):
+            part = np.ascontiguousarray(d[np.ix_(items, items)])
+            own, is_best = _cliques.minimise(part, canonical(labels[items]), clock)
+            proved &= is_best
+            labels[items] = own + labels.max() + 1
+    except KeyboardInterrupt:
+        yield Candidate(canonical(labels), info={"is_optimal": False})
+        raise
+    yield Candidate(canonical(labels), info={"is_optimal": proved})
