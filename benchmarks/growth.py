@@ -3,7 +3,7 @@
     python benchmarks/growth.py million [--sizes equal|power] [--search nmf-ls|auto|...] [--stored]
     python benchmarks/growth.py million --items 200000 --draws 500 --clusters 1500 --search auto
     python benchmarks/growth.py curve items|draws|clusters [--search ...] [--json FILE]
-    python benchmarks/growth.py agree [--items 20000] [--model ls]
+    python benchmarks/growth.py agree [--items 20000] [--model ls] [--device cuda]
     python benchmarks/growth.py restarts [--items 2500]
     python benchmarks/growth.py passes [--items 50000] [--draws 500]
     python benchmarks/growth.py rounds [--clusters 100] [--spread 0.04] [--loss vi]
@@ -187,8 +187,9 @@ def agree(arguments: argparse.Namespace) -> None:
     for fit in Streamed(draws.unique(), arguments.model, arguments.ranks, restarts, 0, 2).fits():
         began = time.process_time()
         full = pt.factorize(
-            dense, model=arguments.model, rank=fit.rank, n_init=restarts, rng=0, n_jobs=2
-        )
+            dense, model=arguments.model, rank=fit.rank, n_init=restarts, rng=0, n_jobs=2,
+            device=arguments.device,
+        )  # fmt: skip
         seconds = time.process_time() - began
         partitions = np.stack([fit.labels("balance"), full.labels])
         few, all_of = pt.expected_loss(partitions, draws, loss="vi", n_jobs=2)
@@ -326,6 +327,7 @@ def parsed() -> argparse.Namespace:
         if name == "agree":
             command.add_argument("--model", default="ls")
             command.add_argument("--ranks", type=int, nargs="+", default=[10])
+            command.add_argument("--device", help="where the matrix is fitted")
             command.add_argument("--restarts", type=int, default=3)
         if name == "curve":
             command.add_argument("axis", choices=sorted(CURVES))
