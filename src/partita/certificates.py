@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EQUAL = 1e-9
-_ROUNDING = 64 * np.finfo(np.float64).eps  # of sums over all pairs, in shares of their terms
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums over all pairs, in shares of their terms
 
 
 @dataclass(frozen=True)

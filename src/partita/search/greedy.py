@@ -59,8 +59,8 @@ class Greedy:
         cuts of a dendrogram), ``"losses"`` (the minimisers of losses that are cheap to minimise),
         ``"nmf"`` (the best partitions of factorisations of ranks 2 to 12), ``"one"`` cluster,
         ``"singletons"``; an array of labels; or another search, whose best candidates are taken.
-        If n_runs is None those of the first two kinds come first, and the others only where these
-        do not agree.
+        If n_runs is None those of the first kinds come first, and the others only where these do
+        not agree or are quick.
     time_limit : float, optional
         Seconds after which the best so far is returned.
     moves : tuple of str
@@ -72,7 +72,7 @@ class Greedy:
         and PEAR; where they agree, half as many, or twice as many on 24 clusters or more.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 150 at first and then
-        250 to 1,000 where n_runs is None, else all.
+        250 to 1,500 where n_runs is None, else all.
 
     References
     ----------

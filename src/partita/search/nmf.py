@@ -36,7 +36,8 @@ class NMF:
     so each reading is offered and the loss chooses among those too; ``info["reading"]`` says
     which won. Ranks beyond the number of items are left out.
 
-    Beyond 1,500 items, unless the similarity is given as a matrix, ``ls``, ``offset`` and
+    Beyond 1,500 items, unless the similarity is given as a matrix or (up to 5,000 items) there are
+    more than four draws an item, ``ls``, ``offset`` and
     ``symmetric`` never form π̂. They make their restarts on 1,500 landmarks, whose objectives and
     labels are what ``restart_objectives`` and ``restart_labels`` hold then, iterate on a randomised
     eigenfactor of at most 32,768 items, and end with products of π̂ itself over all items. Beyond
