@@ -281,3 +281,11 @@ def test_a_finished_chain_is_not_resumed_from_nothing(tmp_path, name):
     with pytest.raises(pt.errors.FileError, match=r"finished.*resume=False"):
         pt.DrawsWriter(path, resume=True)
     assert pt.read_draws(path).n_draws == 1
+
+
+def test_a_chain_that_broke_off_before_its_first_draw_begins_again(tmp_path):
+    (tmp_path / "a.part.npy").write_bytes(b"")
+    with pt.DrawsWriter(tmp_path / "a.npy", resume=True) as writer:
+        assert writer.n_draws == 0
+        writer.write([0, 1, 1])
+    assert pt.read_draws(tmp_path / "a.npy").n_draws == 1

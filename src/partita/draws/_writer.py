@@ -92,7 +92,8 @@ class DrawsWriter:
                 f"{os.fspath(path)!r} is a chain that is finished, with nothing to resume: write "
                 "to another path, or begin anew in its place with resume=False."
             )
-        carries_on = bool(resume) and before is not None
+        is_begun = before is not None and os.path.getsize(self.partial) > 0
+        carries_on = bool(resume) and is_begun
         self._file: io.GrowingNpy | None = io.GrowingNpy(self.partial, resume=carries_on)
         self._form = self._file.form
         self._weights = self._begun_weights(carries_on)
