@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -125,3 +126,16 @@ def test_who_listens_already_is_left_alone(words, monkeypatch):
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     assert heard == [1]
+
+
+def test_what_an_interrupt_left_half_made_is_not_shown(monkeypatch):
+    found, shown = _interrupts.Interrupts(), []
+    monkeypatch.setattr(sys, "__unraisablehook__", shown.append)
+    lost = SimpleNamespace(exc_type=AttributeError)
+    with pytest.raises(KeyboardInterrupt):
+        found.hear(2, None)
+    found.notice(lost)
+    assert not shown
+    found.count = 0
+    found.notice(lost)
+    assert shown == [lost]

@@ -29,13 +29,16 @@ class Interrupts:
         raise KeyboardInterrupt
 
     def notice(self, lost: Any) -> None:
-        """Raise it again if it came where Python drops exceptions, such as in a ``__del__``."""
+        """Raise it again if it came where Python drops exceptions, such as in a ``__del__``.
+
+        What else is dropped after it is of what it left half made, and not shown.
+        """
         if lost.exc_type is KeyboardInterrupt:
             self.count = 0
             timer = threading.Timer(_AGAIN, os.kill, (os.getpid(), signal.SIGINT))
             timer.daemon = True
             timer.start()
-        else:
+        elif not self.count:
             sys.__unraisablehook__(lost)
 
 
@@ -54,7 +57,7 @@ def heard() -> Iterator[Interrupts]:
         yield found
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        sys.unraisablehook = hook
+        sys.unraisablehook = found.notice if found.count else hook
 
 
 def leave(code: int = CODE) -> None:
