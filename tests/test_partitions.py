@@ -13,6 +13,7 @@ from partita.partitions import (
     bell_number,
     canonical,
     contingency,
+    counted_rows,
     distinct_rows,
     enumerate_partitions,
     join,
@@ -94,6 +95,17 @@ def test_a_tree_of_one_item():
     tree = Tree(np.empty((0, 2), dtype=np.int64), np.empty(0))
     assert [cut.tolist() for cut in tree.cuts(1)] == [[0]]
     assert tree.accumulate(np.array([3.0])).tolist() == [3.0]
+
+
+@pytest.mark.parametrize(("n_clusters", "dtype"), [(256, np.uint8), (257, np.uint16)])
+def test_rows_are_counted_and_the_one_of_most_clusters_decides_the_dtype(n_clusters, dtype):
+    labels = np.zeros((3, 300), dtype=np.int64)
+    labels[1] = np.minimum(np.arange(300), n_clusters - 1)[::-1] - 7
+    labels[2, 150:] = 2**15
+    found, counts = counted_rows(labels)
+    assert found.dtype == dtype
+    assert counts.tolist() == [1, n_clusters, 2]
+    assert found.tolist() == [canonical(row).tolist() for row in labels]
 
 
 def test_distinct_rows_are_those_of_a_dictionary():

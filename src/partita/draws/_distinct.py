@@ -36,18 +36,14 @@ def distinct_draws(labels: Any, *, n_jobs: int = 1) -> tuple[NDArray[np.int64], 
         hashes = np.zeros(labels.shape[0], dtype=np.uint64)
         for part in map_items(hashed, labels, shared=(seed,), n_jobs=n_jobs):
             hashes += part
-        _, first, owner = np.unique(hashes, return_index=True, return_inverse=True)
+        first, owner = kernels.labels.group(hashes)
         repeated = np.flatnonzero(first[owner] != np.arange(owner.size))
         pairs = np.stack([repeated, first[owner[repeated]]], axis=1)
         if not pairs.size or all(
             map_items(are_equal, labels, shared=(pairs,), n_jobs=n_jobs, label="equal draws")
         ):
-            break
+            return first, owner
         seed += 1
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    return first[order], rank[owner]
 
 
 def hashed(block: IntArray, items: slice, seed: int) -> NDArray[np.uint64]:

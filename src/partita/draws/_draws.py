@@ -17,7 +17,7 @@ from partita.draws._distinct import distinct_draws
 from partita.draws._log_weights import sampled
 from partita.draws._stored import StoredLabels
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.partitions import canonical_rows, smallest_dtype
+from partita.partitions import counted_rows, smallest_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +117,9 @@ class Draws:
                 f"`labels` must hold at least one draw of at least one item; got shape "
                 f"{array.shape}."
             )
-        self._fix("labels", canonical_rows(array))
+        labels, n_clusters = counted_rows(array)
+        self._fix("labels", labels)
+        self._set("n_clusters", n_clusters)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -191,8 +193,8 @@ class Draws:
         kept = np.atleast_1d(validate.positions("index", index, self.n_draws))
         if kept.ndim != 1 or kept.size == 0:
             raise InvalidValueError(f"`index` must select at least one draw; got {index!r}.")
-        return self._with(
-            labels=_rows(self.labels, kept),
+        return self._picked(
+            kept,
             weights=None if self.weights is None else self.weights[kept],
             chains=None if self.chains is None else self.chains[kept],
             traces={k: v[kept] for k, v in self.traces.items()},
@@ -209,6 +211,19 @@ class Draws:
             value = getattr(new, name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
+        return new
+
+    def _picked(self, kept: NDArray[np.intp], **changes: Any) -> Draws:
+        """Some draws, with other values; without a copy where all are kept in their order."""
+        labels: Any = self.labels
+        n_clusters = self.n_clusters
+        if not np.array_equal(kept, np.arange(self.n_draws)):
+            n_clusters = n_clusters[kept]
+            labels = labels.take(kept) if isinstance(labels, StoredLabels) else labels[kept]
+            if isinstance(labels, np.ndarray):
+                labels = labels.astype(smallest_dtype(int(n_clusters.max())), copy=False)
+        new = self._with(labels=labels, **changes)
+        new._set("n_clusters", n_clusters)
         return new
 
     def burn(self, n_draws: int) -> Draws:
@@ -298,10 +313,10 @@ class Draws:
         """
         weights = self._weights_or_ones
         kept = np.flatnonzero(weights > 0)
-        labels = _rows(self.labels, kept)
-        first, owner = distinct_draws(labels)
+        some = self._picked(kept, weights=None, chains=None, traces={})
+        first, owner = distinct_draws(some.labels)
         summed = np.bincount(owner, weights[kept], first.size).astype(np.float64)
-        return self._with(labels=_rows(labels, first), weights=summed, chains=None, traces={})
+        return some._picked(first, weights=summed)
 
     @classmethod
     def from_log_weights(
@@ -357,13 +372,3 @@ class Draws:
         arrays |= {f"trace:{name}": trace for name, trace in self.traces.items()}
         arrays |= {f"about:{name}": np.array(value) for name, value in self.about.items()}
         io.write_npz(path, arrays)
-
-
-def _rows(labels: Any, kept: NDArray[np.intp]) -> Any:
-    """Some draws, without a copy where all are kept in their order."""
-    if np.array_equal(kept, np.arange(labels.shape[0])):
-        return labels
-    if isinstance(labels, StoredLabels):
-        return labels.take(kept)
-    taken = labels[kept]
-    return taken.astype(smallest_dtype(int(taken.max()) + 1), copy=False)

@@ -8,35 +8,26 @@ from partita.kernels._compile import jit
 
 
 @jit
-def count_clusters(codes, span):
-    """Count the distinct codes, each in ``0 .. span - 1``, of every row."""
-    m, n = codes.shape
-    seen = np.full(span, -1, dtype=np.int64)
-    out = np.zeros(m, dtype=np.int64)
-    for r in range(m):
-        for i in range(n):
-            c = codes[r, i]
-            if seen[c] != r:
-                seen[c] = r
-                out[r] += 1
-    return out
+def renumber(labels, low, span, most, out, counts):
+    """Write each row's clusters numbered by first appearance into ``out``, and count them.
 
-
-@jit
-def renumber(codes, span, out):
-    """Write each row's clusters numbered by first appearance into ``out``."""
-    m, n = codes.shape
-    seen = np.full(span, -1, dtype=np.int64)
-    number = np.zeros(span, dtype=np.int64)
+    Labels are in ``low .. low + span - 1``; a row of more than ``most`` clusters is the last to be
+    looked at.
+    """
+    m, n = labels.shape
+    number = np.full(span, -1, dtype=np.int64)  # less than what rows before began with: not seen
     for r in range(m):
-        following = 0
+        begin = following = r * n
         for i in range(n):
-            c = codes[r, i]
-            if seen[c] != r:
-                seen[c] = r
-                number[c] = following
+            c = np.uint64(labels[r, i] - low)  # unsigned: an index that cannot wrap around
+            k = number[c]
+            if k < begin:
+                k = number[c] = following
                 following += 1
-            out[r, i] = number[c]
+            out[r, i] = k - begin
+        counts[r] = following - begin
+        if counts[r] > most:
+            break
 
 
 @jit
@@ -48,6 +39,27 @@ def hash_rows(rows, keys, out):
         for i in range(n):
             total += keys[i] * (np.uint64(rows[r, i]) + np.uint64(1))
         out[r] = total
+
+
+@jit
+def group(hashes):
+    """Where each different hash is first, in that order, and which of them each hash is."""
+    bits = 1
+    while 1 << bits < 2 * hashes.size:
+        bits += 1
+    slots = np.full(1 << bits, -1, dtype=np.int64)
+    first, owner = np.empty(hashes.size, dtype=np.int64), np.empty(hashes.size, dtype=np.int64)
+    k = 0
+    for r in range(hashes.size):
+        at = np.int64(hashes[r] >> np.uint64(64 - bits))
+        while slots[at] >= 0 and hashes[first[slots[at]]] != hashes[r]:
+            at = (at + 1) & ((1 << bits) - 1)
+        if slots[at] < 0:
+            slots[at] = k
+            first[k] = r
+            k += 1
+        owner[r] = slots[at]
+    return first[:k].copy(), owner
 
 
 @jit

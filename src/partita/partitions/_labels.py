@@ -44,13 +44,9 @@ def canonical(labels: Any) -> NDArray[np.int64]:
     >>> canonical(["b", "a", "b"])
     array([0, 1, 0])
     """
-    array = validate.labels("labels", labels)
-    low, high = int(array.min()), int(array.max())
-    if high - low >= _DENSE_RANGE:
-        _, array = np.unique(array, return_inverse=True)
-        low, high = 0, int(array.max())
-    out = np.empty((1, array.size), dtype=np.int64)
-    kernels.labels.renumber(_codes(array[None, :], low), high - low + 1, out)
+    array, low, span = _in_range(validate.labels("labels", labels))
+    out, count = np.empty((1, array.size), dtype=np.int64), np.empty(1, dtype=np.int64)
+    kernels.labels.renumber(_codes(array[None, :]), low, span, array.size, out, count)
     return out.ravel()
 
 
@@ -67,22 +63,26 @@ def canonical_rows(labels: IntArray) -> IntArray:
         ``labels`` itself if it is canonical and a file mapped read-only: draws that were streamed
         to disk may be larger than memory.
     """
-    if _is_mapped(labels) and labels.dtype.kind == "u" and _are_canonical(labels):
-        return labels
-    low, high = int(labels.min()), int(labels.max())
-    if high - low >= _DENSE_RANGE:
-        _, inverse = np.unique(labels, return_inverse=True)
-        labels, low = inverse.reshape(labels.shape), 0
-        high = int(labels.max())
-    span = high - low + 1
-    rows = blocks(labels.shape[0], max(1, 10_000_000 // labels.shape[1]))
-    counts = np.empty(labels.shape[0], dtype=np.int64)
-    for part in rows:
-        counts[part] = kernels.labels.count_clusters(_codes(labels[part], low), span)
-    out = np.empty(labels.shape, dtype=smallest_dtype(int(counts.max())))
-    for part in rows:
-        kernels.labels.renumber(_codes(labels[part], low), span, out[part])
-    return out
+    return counted_rows(labels)[0]
+
+
+def counted_rows(labels: IntArray) -> tuple[IntArray, NDArray[np.int64]]:
+    """Return :func:`canonical_rows`, and the number of clusters of each."""
+    if _is_mapped(labels) and labels.dtype.kind == "u":
+        counts = _counts_if_canonical(labels)
+        if counts is not None:
+            return labels, counts
+    labels, low, span = _in_range(labels)
+    counts = np.zeros(labels.shape[0], dtype=np.int64)
+    for dtype in (np.uint8, np.uint16, np.uint32):
+        out, most = np.empty(labels.shape, dtype=dtype), np.iinfo(dtype).max + 1
+        for part in _row_blocks(labels):
+            kernels.labels.renumber(_codes(labels[part]), low, span, most, out[part], counts[part])
+            if counts[part].max() > most:
+                break
+        else:
+            break
+    return out, counts
 
 
 def distinct_rows(rows: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -100,18 +100,14 @@ def distinct_rows(rows: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]
         Which of them each row equals.
     """
     random, hashes = np.random.default_rng(0), np.empty(len(rows), dtype=np.uint64)
-    parts = blocks(len(rows), max(1, 10_000_000 // rows.shape[1]))
+    parts = _row_blocks(rows)
     while True:  # a second time only if two rows share a hash, one chance in some 2^63
         keys = random.integers(0, 2**64, rows.shape[1], dtype=np.uint64)
         for part in parts:
             kernels.labels.hash_rows(rows[part], keys, hashes[part])
-        _, first, owner = np.unique(hashes, return_index=True, return_inverse=True)
+        first, owner = kernels.labels.group(hashes)
         if all(np.array_equal(rows[part], rows[first[owner[part]]]) for part in parts):
-            break
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    return first[order], rank[owner]
+            return first, owner
 
 
 def _is_mapped(labels: IntArray) -> bool:
@@ -124,24 +120,43 @@ def _is_mapped(labels: IntArray) -> bool:
     return False
 
 
-def _are_canonical(labels: IntArray) -> bool:
-    for part in blocks(labels.shape[0], max(1, 10_000_000 // labels.shape[1])):
-        codes = labels[part].astype(np.int64)
+def _counts_if_canonical(labels: IntArray) -> NDArray[np.int64] | None:
+    """The number of clusters of each row, or None if they are numbered otherwise."""
+    counts = np.empty(labels.shape[0], dtype=np.int64)
+    for part in _row_blocks(labels):
+        codes = _codes(labels[part])
         span = int(codes.max()) + 1
         if span > labels.shape[1]:
-            return False
+            return None
         numbered = np.empty_like(codes)
-        kernels.labels.renumber(codes, span, numbered)
+        kernels.labels.renumber(codes, 0, span, span, numbered, counts[part])
         if not np.array_equal(codes, numbered):
-            return False
-    return True
+            return None
+    return counts
 
 
-def _codes(labels: IntArray, low: int) -> NDArray[np.int64]:
-    """Labels counted from ``low``; exact for unsigned 64-bit input too."""
-    if labels.dtype == np.uint64:
-        return np.ascontiguousarray((labels - np.uint64(low)).astype(np.int64))
-    return np.ascontiguousarray(labels.astype(np.int64) - low)
+def _row_blocks(rows: IntArray) -> list[slice]:
+    """Rows that are gone over in one compiled call."""
+    return blocks(rows.shape[0], max(1, 10_000_000 // rows.shape[1]))
+
+
+def _in_range(labels: IntArray) -> tuple[IntArray, int, int]:
+    """Labels that a table has room for and int64 holds, the least of them, and how far they go."""
+    low, high = int(labels.min()), int(labels.max())
+    if high - low >= _DENSE_RANGE:
+        _, inverse = np.unique(labels, return_inverse=True)
+        labels = inverse.reshape(labels.shape)
+        low, high = 0, int(labels.max())
+    elif labels.dtype == np.uint64:
+        labels, low, high = labels - np.uint64(low), 0, high - low
+    return labels, low, high - low + 1
+
+
+def _codes(labels: IntArray) -> NDArray[np.int64]:
+    """Labels in the one type that a kernel is compiled for: int64, in C order, read-only."""
+    codes = np.ascontiguousarray(labels, dtype=np.int64).view()
+    codes.setflags(write=False)
+    return codes
 
 
 def n_clusters(labels: IntArray) -> int:

@@ -61,6 +61,4 @@ def resampled(draws: Draws, size: int) -> Draws:
     edges = np.cumsum(draws.probabilities)
     at = np.searchsorted(edges, (np.arange(size) + 0.5) / size * edges[-1])
     picked, weights = np.unique(np.minimum(at, draws.n_draws - 1), return_counts=True)
-    return draws._with(
-        labels=draws.labels[picked], weights=weights.astype(np.float64), chains=None, traces={}
-    )
+    return draws._picked(picked, weights=weights.astype(np.float64), chains=None, traces={})
