@@ -128,6 +128,16 @@ def test_one_pass_over_a_tree_equals_each_cut_from_scratch(name, seed):
     assert_allclose(along, loss.expected(cuts, evidence), rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("most", [1, 40, 300])
+def test_a_tree_climbed_in_parts_gives_the_same(most, monkeypatch):
+    evidence = as_evidence(pt.datasets.simulate_draws(31, 17, n_clusters=4, noise=0.3, rng=0))
+    tree, loss = random_tree(31, 0), losses.PEAR()
+    whole = loss.expected_along(tree, evidence)
+    monkeypatch.setattr("partita.losses._common._CLIMBED", most)
+    assert len(list(tree.runs(most))) > 1
+    assert loss.expected_along(tree, evidence).tolist() == whole.tolist()
+
+
 def random_tree(n, seed):
     """A tree that merges two random nodes at a time, lopsided or balanced as it comes."""
     rng = np.random.default_rng(seed)

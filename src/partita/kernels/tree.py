@@ -52,11 +52,23 @@ def joint(draws, order, first, size, children, tops, table):
 
 
 @jit
-def add_sums_over(matrix, order, first, last, start, stop, sums):
-    """Add to each item of the run [first, last) of ``order`` its sum over [start, stop)."""
-    for x in range(first, last):
-        i = order[x]
-        total = 0.0
-        for y in range(start, stop):
-            total += matrix[i, order[y]]
-        sums[i] += total
+def climb(matrix, order, first, size, children, start, stop, begin, end, sums, out):
+    """Sum the matrix over each item's own node, for nodes ``start .. stop - 1``, none a leaf.
+
+    ``sums`` holds each item's sum over the node below and is brought up to date; what it comes to
+    is written to ``out``, a node after another, the items of each as they are in ``order``. Of
+    each node only the items ``begin .. end - 1`` are done.
+    """
+    n = order.size
+    at = 0
+    for node in range(start, stop):
+        a = first[node]
+        b, c = a + size[children[node - n, 0]], a + size[node]
+        for x in range(a + begin, min(a + end, c)):
+            i = order[x]
+            total = 0.0
+            for y in range(b if x < b else a, c if x < b else b):
+                total += matrix[i, order[y]]
+            sums[i] += total
+            out[at + x - a] = sums[i]
+        at += size[node]

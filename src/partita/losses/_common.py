@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray, Needs
 
 _WORK = 20_000_000  # label look-ups in about fifty milliseconds
+_CLIMBED = 1_000_000  # entries of a similarity summed together, and sums held at once, at most
 
 
 @runtime_checkable
@@ -259,15 +260,19 @@ class RatioLoss:
     def _node_sums(self, tree: Tree, matrix: FloatArray) -> NDArray[np.float64]:
         """Σ over a node's items i of cell(x)/x at x = Σ_j in node π̂_ij, for every node."""
         n = tree.n_items
-        sums = np.ones(n)
-        out = np.empty(2 * n - 1)
+        sums, out = np.ones(n), np.empty(2 * n - 1)
         out[:n] = self._per_item(sums)
-        for node, (left, _) in enumerate(tree.children.tolist(), start=n):
-            a = int(tree.first[node])
-            c = a + int(tree.size[node])
-            b = a + int(tree.size[left])
-            _add_cross_sums(matrix, tree.order, a, b, c, sums)
-            out[node] = self._per_item(sums[tree.order[a:c]]).sum()
+        for nodes in tree.runs(_CLIMBED):
+            sizes = tree.size[nodes]
+            ends = np.cumsum(sizes)
+            each = np.empty(ends[-1])
+            rows = n if sizes.size > 1 else max(1, _CLIMBED // int(sizes[0]))
+            for part in blocks(int(sizes.max()), rows):
+                kernels.tree.climb(
+                    matrix, tree.order, tree.first, tree.size, tree.children,
+                    nodes.start, nodes.stop, part.start, part.stop, sums, each,
+                )  # fmt: skip
+            out[nodes] = np.add.reduceat(self._per_item(each), ends - sizes)
         return out
 
 
@@ -288,17 +293,6 @@ def cluster_totals(
 ) -> NDArray[np.float64]:
     """Σ cell(size) over the clusters of each draw, from the sizes of all of them in rows."""
     return np.add.reduceat(table[sizes], offsets[:-1])
-
-
-def _add_cross_sums(
-    matrix: FloatArray, order: IntArray, a: int, b: int, c: int, sums: NDArray[np.float64]
-) -> None:
-    """Add to each item of the runs [a, b) and [b, c) of ``order`` its sum over the other run."""
-    for here, there in (((a, b), (b, c)), ((b, c), (a, b))):
-        for part in blocks(here[1] - here[0], max(1, 5_000_000 // (there[1] - there[0]))):
-            kernels.tree.add_sums_over(
-                matrix, order, here[0] + part.start, here[0] + part.stop, *there, sums
-            )
 
 
 def _partitions(labels: IntArray) -> IntArray:

@@ -49,20 +49,21 @@ class Tree:
     @cached_property
     def size(self) -> NDArray[np.int64]:
         """Items below each of the 2n - 1 nodes."""
-        size = np.ones(2 * self.n_items - 1, dtype=np.int64)
-        for t, (left, right) in enumerate(self.children.tolist()):
-            size[self.n_items + t] = size[left] + size[right]
-        return size
+        size = [1] * self.n_items
+        for left, right in self.children.tolist():
+            size.append(size[left] + size[right])
+        return np.array(size, dtype=np.int64)
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
         """Where the items of each node start in ``order``."""
-        first = np.zeros(2 * self.n_items - 1, dtype=np.int64)
-        for t in range(self.n_items - 2, -1, -1):
-            left, right = self.children[t]
-            first[left] = first[self.n_items + t]
-            first[right] = first[left] + self.size[left]
-        return first
+        size, first = self.size.tolist(), [0] * (2 * self.n_items - 1)
+        node = len(first)
+        for left, right in reversed(self.children.tolist()):
+            node -= 1
+            first[left] = first[node]
+            first[right] = first[node] + size[left]
+        return np.array(first, dtype=np.int64)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -83,6 +84,18 @@ class Tree:
         light[-1] = True
         light[: self.n_items] = False
         return np.flatnonzero(light)
+
+    def runs(self, most: int) -> Iterator[slice]:
+        """Cut the merges, as nodes, into runs that join ``most`` ordered pairs of items or fewer.
+
+        A run has one merge at least, however many it joins.
+        """
+        pairs = np.cumsum(2 * self.size[self.children].prod(axis=1))
+        start, done = 0, 0
+        while start < pairs.size:
+            stop = max(start + 1, int(np.searchsorted(pairs, done + most, side="right")))
+            yield slice(self.n_items + start, self.n_items + stop)
+            start, done = stop, int(pairs[stop - 1])
 
     def cuts(self, max_clusters: int) -> Iterator[NDArray[np.unsignedinteger[Any]]]:
         """Yield the labels of the cuts into 1, 2, ..., ``max_clusters`` clusters.

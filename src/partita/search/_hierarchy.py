@@ -32,6 +32,7 @@ def on_landmarks(evidence: Evidence) -> bool:
 def dendrogram(evidence: Evidence, method: Any) -> Tree:
     """Return the tree of agglomerative clustering with the dissimilarity 1 - π̂."""
     from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
 
     n = evidence.n_items
     if n == 1:
@@ -43,12 +44,7 @@ def dendrogram(evidence: Evidence, method: Any) -> Tree:
         matrix_bytes + 16 * n_pairs,  # the distances, and the copy that is worked on
         "use a search that needs no dendrogram, such as 'draws'.",
     )
-    matrix = evidence.dense
-    distances = np.empty(n_pairs)
-    start = 0
-    for i in range(n - 1):
-        stop = start + n - 1 - i
-        np.subtract(1.0, matrix[i, i + 1 :], out=distances[start:stop])
-        start = stop
+    distances = squareform(evidence.dense, checks=False)
+    np.subtract(1.0, distances, out=distances)
     np.maximum(distances, 0.0, out=distances)
     return Tree.from_linkage(linkage(distances, method))
