@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita.kernels import greedy_proposals as proposals
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _shift, allocate, expected, move, slopes, sweep
+from partita.kernels.greedy_draws import _gains, _shift, allocate, expected, move, slopes, sweep
+from partita.kernels.greedy_proposals import ASKED, BETTER, ENDED, PAUSED
+from partita.kernels.mixture_random import below, uniform
 
-WORSE, BETTER, FULL = 0, 1, 2
+WORSE, FULL = 0, 2  # besides BETTER
 
 
 @inner
@@ -80,3 +83,95 @@ def attempt(
             labels[i] = old[a]
     j[:], totals[0], alpha[:], alpha32[:] = old_j, old_e, old_alpha, old_alpha
     return status, slope, before
+
+
+@inner
+def _neighbour(i, rows, weight, cell, counts, table, labels, sizes, alpha32, slope, block, gains):
+    """The cluster, other than its own, where the item would be best; -1 if there is none."""
+    w = weight[i]
+    _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
+    best, most = -1, -np.inf
+    for k in range(sizes.shape[0]):
+        if k != labels[i] and sizes[k] > 0:
+            score = gains[k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
+            if score > most:
+                best, most = k, score
+    return best
+
+
+@inner
+def _company(seed, i, rows, edges, inside):
+    """Mark the items that share a cluster with this one in some draw."""
+    m = np.searchsorted(edges, uniform(seed) * edges[-1])
+    for k in range(rows.shape[0]):
+        inside[k] = rows[k, m] == rows[i, m]
+
+
+@jit
+def shake(
+    seed, cursor, columns, items, targets, order, others, kinds, patience, edges, is_rough,
+    most_visits, near_slope, n_sweeps, before, bar, rows, weight, cell, step, counts, table, labels,
+    sizes, j, totals, guide32, guide_slope, alpha32, alpha, slope, limit, block, gains, own, curve,
+    bends, t, p, num, den, w_total, n_total, is_linear, doubt, trial, quiet,
+):  # fmt: skip
+    """Propose changes and attempt them until the loss is below ``bar``.
+
+    Returns (what came of it, slope, value): BETTER; ENDED when too many proposals in a row have
+    failed; PAUSED after about ``most_visits`` to items; ASKED if the last proposal is too long for
+    this call, or no free column was left. ``near_slope`` is that of the loss in e here.
+    """
+    chosen, inside = np.empty(sizes.shape[0], np.bool_), np.empty(labels.shape[0], np.bool_)
+    spent = 0
+    while spent <= most_visits:
+        column = proposals.turn(seed, cursor, columns, sizes, patience)
+        if column < 0:
+            return ENDED, slope, before
+        kind = proposals.kind_of(seed, cursor, kinds, patience)
+        cursor[proposals.FAILED] += 1
+        chosen[:] = False
+        if kind == proposals.GRAFT:
+            i = below(seed, labels.shape[0])
+            if not proposals.another(seed, others, i, inside):
+                _company(seed, i, rows, edges, inside)
+            proposals.take_over(
+                seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor
+            )
+        else:
+            chosen[column] = True
+            if kind == proposals.REBUILD:
+                proposals.some_more(seed, chosen, sizes, labels.shape[0])
+                here = near_slope if is_linear else slope
+                while proposals.goes_on(seed, np.count_nonzero(chosen)):
+                    i = proposals.member(seed, labels, column)
+                    column = _neighbour(
+                        i, rows, weight, cell, counts, table, labels, sizes, alpha32, here, block,
+                        gains,
+                    )  # fmt: skip
+                    if column < 0 or chosen[column]:
+                        break
+                    chosen[column] = True
+                if is_rough:
+                    proposals.singles_too(seed, chosen, sizes)
+            proposals.empty(seed, chosen, labels, items, targets, order, cursor)
+            if kind == proposals.SPLIT:
+                proposals.split(sizes, limit, targets, cursor)
+        n_items, n_order = cursor[proposals.N_ITEMS], cursor[proposals.N_ORDER]
+        spent += 1 + (n_sweeps + 2) * n_order // 2
+        if n_order == 0:
+            continue
+        if (n_sweeps + 2) * n_order > most_visits:
+            return ASKED, slope, before
+        by, by_slope = alpha32, near_slope if is_linear else slope
+        if 2 * n_order > labels.shape[0]:
+            by, by_slope = guide32, guide_slope
+        status, slope, before = attempt(
+            items[:n_items], targets[:n_items], order[:n_order], n_sweeps, before, bar, rows,
+            weight, cell, step, counts, table, labels, sizes, j, totals, by, by_slope, alpha32,
+            alpha, slope, limit, block, gains, own, curve, bends, t, p, num, den, w_total, n_total,
+            is_linear, doubt, trial, quiet,
+        )  # fmt: skip
+        if status == BETTER:
+            return BETTER, slope, before
+        if status == FULL:
+            return ASKED, slope, before
+    return PAUSED, slope, before

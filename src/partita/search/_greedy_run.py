@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from partita import kernels
 from partita.search._greedy_blocks import recombine
 from partita.search._greedy_clock import Clock
+from partita.search._greedy_proposals import Proposals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,16 +26,11 @@ _MAX_SWEEPS = 100
 _FEW = 32  # items up to which runs can afford to be more thorough
 _TRIPLES = 9  # clusters up to which three are tried together
 _PAIRS = 16  # of items that are tried together at a time
-_BESIDE = 0.5  # chance that a cluster is rebuilt together with one beside it
-_TOGETHER = 3  # clusters rebuilt at once, at most
-_GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
 _NEAREST = 24  # items that could go to a cluster one after another
 _CHAIN = 16  # of which so many may
-_FROM_OTHERS = 0.7  # chance that a cluster taken over comes from where another run ended
 _HOPELESS = 0.4  # loss above the best, in shares of an item's, that few moves make good
 _JOINED = 3  # pairs of clusters that are merged to see whether others follow
 _APART = 4.0  # loss above the best, in the same shares, that those may make good
-_LEAST, _MOST = 6, 24  # clusters that patience counts at least and at most
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft")
 
@@ -149,51 +146,6 @@ class Run:
         else:
             state.allocate(order, self.limit)
 
-    def rebuild(self, columns: list[int], seeds: NDArray[np.int64] | None = None) -> bool:
-        """Empty clusters and allocate their items anew; keep it if that is better.
-
-        ``seeds`` are items to put into clusters of their own first, which makes it a split.
-        """
-        state = self.state
-        inside = state.labels == columns[0]
-        for column in columns[1:]:
-            inside |= state.labels == column
-        items = self.rng.permutation(np.flatnonzero(inside))
-        targets = np.full(items.size, -1)
-        if seeds is not None:
-            free = np.flatnonzero(state.sizes == 0)
-            targets[np.isin(items, seeds)] = free[: seeds.size]
-        return self._attempt(items, targets, items, is_wide=self._is_wide)
-
-    def graft(self, item: int) -> bool:
-        """Make a cluster of what an item shares one with in some draw; keep it if that is better.
-
-        The clusters that this breaks up settle. So a part of the partition can go over to another
-        mode of the posterior at once, where no item and no cluster alone would.
-        """
-        state = self.state
-        if self.others and self.rng.random() < _FROM_OTHERS:
-            other = self.others[int(self.rng.integers(len(self.others)))]
-            inside = other == other[item]
-        else:
-            inside = state.company(item, self.rng)
-        is_touched = np.zeros(state.sizes.size, dtype=bool)
-        is_touched[state.labels[inside]] = True
-        touched = is_touched[state.labels]
-        if touched.sum() == inside.sum() == state.sizes[state.labels[item]]:
-            return False
-        free = np.flatnonzero(state.sizes == 0)
-        if not free.size or state.sizes.size - free.size >= self.limit:
-            return False
-        items = np.flatnonzero(inside)
-        targets = np.full(items.size, free[0])
-        order = self.rng.permutation(np.flatnonzero(touched))
-        return self._attempt(items, targets, order, is_wide=self._is_wide)
-
-    @property
-    def _is_wide(self) -> bool:
-        return self.is_thorough and self.is_softened
-
     def chain(self) -> bool:
         """Move items into a cluster, one after another, where only several pay; keep a gain."""
         bar = self._above(_HOPELESS)
@@ -218,9 +170,7 @@ class Run:
         loss is too high by then.
         """
         state, before, saved = self.state, self.state.value, self.state.save()
-        least = 1e-11 * max(1.0, abs(before))
-        hopeless = self._above(_HOPELESS)
-        bar = hopeless if is_wide else before - least
+        bar = self._bar(is_wide)
         is_promising = state.attempt(items, targets, order, self.limit, bar)
         if is_promising is None:
             state.move(items, targets)
@@ -229,9 +179,20 @@ class Run:
             is_promising = state.value < bar
         elif not is_promising:
             return False
-        if is_promising and is_wide:
+        return self._is_kept(before, saved, is_wide=is_promising and is_wide)
+
+    def _bar(self, is_wide: bool) -> float:
+        """The loss that an attempt must come below to go on."""
+        value = self.state.value
+        return self._above(_HOPELESS) if is_wide else value - 1e-11 * max(1.0, abs(value))
+
+    def _is_kept(self, before: float, saved: Any, *, is_wide: bool) -> bool:
+        """Settle after an attempt, keep what is better than ``before``, else go back."""
+        state, least = self.state, 1e-11 * max(1.0, abs(before))
+        if is_wide:
             self.settle()
-            if abs(state.value - before) > least and state.value < hopeless:
+            share = _HOPELESS / state.labels.size
+            if abs(state.value - before) > least and state.value < before + share * abs(before):
                 self.exchange()
         if state.value < before - least:
             self.settle()
@@ -325,60 +286,20 @@ class Run:
         """Rebuild, split or graft clusters until ``patience`` times K attempts in a row failed.
 
         K counts as 6 at least and 24 at most. Each cluster is first rebuilt alone, then come all
-        the ways. Where there are many items a cluster of one is left: its item is where it is best.
+        the ways.
         """
-        state, failed = self.state, 0
-        patience *= 2 if state.labels.size <= _FEW else 1
-        while True:
-            columns = self.rng.permutation(np.flatnonzero(state.sizes > self._trivial))
-            if columns.size == 0:
-                return
-            n_tried = min(max(columns.size, _LEAST), _MOST)
-            for column in columns:
-                if failed >= patience * n_tried or self.clock.is_up():
-                    return
-                if state.sizes[column] > self._trivial:
-                    is_first = (
-                        failed < min(columns.size, patience * n_tried / 2) and "rebuild" in kinds
-                    )
-                    kind = "alone" if is_first else self._kind(kinds)
-                    failed = 0 if self._shake_one(int(column), kind) else failed + 1
-
-    @property
-    def _trivial(self) -> int:
-        """The size of clusters not worth rebuilding."""
-        return 0 if self.state.labels.size <= _FEW else 1
-
-    def _kind(self, kinds: Sequence[str]) -> str:
-        """What to try next."""
-        others = [kind for kind in kinds if kind != "graft"]
-        if not others or (len(others) < len(kinds) and self.rng.random() < _GRAFTED):
-            return "graft"
-        return others[int(self.rng.integers(len(others)))]
-
-    def _shake_one(self, column: int, kind: str) -> bool:
-        state = self.state
-        if kind == "graft":
-            return self.graft(int(self.rng.integers(state.labels.size)))
-        if kind == "alone":
-            return self.rebuild([column])
-        items = np.flatnonzero(state.labels == column)
-        room = min(self.limit - state.n_clusters, int(np.count_nonzero(state.sizes == 0)) - 1)
-        if kind == "rebuild" or items.size < 2 or room < 1:
-            return self.rebuild(self._columns(column, items))
-        return self.rebuild([column], seeds=self.rng.choice(items, 2, replace=False))
-
-    def _columns(self, column: int, items: NDArray[np.int64]) -> list[int]:
-        """A cluster, and perhaps some beside it, to be rebuilt together."""
-        state, columns = self.state, [column]
-        if self.rng.random() < (0.5 if state.labels.size <= _FEW else 0.2):
-            columns.append(int(self.rng.choice(np.flatnonzero(state.sizes))))
-        while len(columns) < _TOGETHER and self.rng.random() < _BESIDE:
-            column = state.neighbour(int(self.rng.choice(items)))
-            if column < 0 or column in columns:
-                break
-            columns.append(column)
-            items = np.flatnonzero(state.labels == column)
-        if state.is_rough and self.rng.random() < 0.3:
-            columns += np.flatnonzero(state.sizes == 1).tolist()
-        return columns
+        state, outcomes = self.state, cast(Any, kernels.greedy_proposals)
+        proposals = Proposals(kinds, patience, state.labels.size, self.others, self.rng)
+        is_wide = self.is_thorough and self.is_softened
+        status = outcomes.PAUSED
+        while status != outcomes.ENDED and not self.clock.is_up():
+            before, saved = state.value, state.save()
+            status = state.shake(proposals, self.limit, self._bar(is_wide))
+            if status == outcomes.BETTER:
+                is_better = self._is_kept(before, saved, is_wide=is_wide)
+            else:
+                is_better = status == outcomes.ASKED and self._attempt(
+                    *proposals.last, is_wide=is_wide
+                )
+            if is_better:
+                proposals.succeeded()

@@ -15,6 +15,7 @@ from partita.search._greedy_state import SETTLED, never
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from partita.search._greedy_proposals import Proposals
     from partita.similarity import Similarity
     from partita.typing import IntArray
 
@@ -188,19 +189,20 @@ class SimilarityState:
                 return bool(status == compiled.BETTER)
             self._grow(self.sizes.size)
 
-    def company(self, item: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Which items are more similar to this one than some number."""
-        inside = self.problem.matrix[item] > rng.uniform(0.1, 0.9)
-        inside[item] = True
-        return np.asarray(inside)
+    def shake(self, proposals: Proposals, limit: int, bar: float) -> int:
+        """Attempt what is proposed until the loss is below ``bar``; return what came of it.
 
-    def neighbour(self, item: int) -> int:
-        """The cluster, other than its own, that the item is most like; -1 if there is none."""
-        likeness = self.sums[:, item] / np.maximum(self.sizes, 1)
-        likeness[self.labels[item]] = -1.0
-        likeness[self.sizes == 0] = -1.0
-        best = int(likeness.argmax())
-        return best if likeness[best] >= 0 else -1
+        If it is not below, all is as it was, or the clusters are the same in other columns.
+        """
+        p = self.problem
+        self._linearise()
+        return int(
+            _compiled().shake(
+                *proposals.arguments, self.visits, SETTLED, bar, *self._tables(), p.alpha, p.slope,
+                *self._linear, p.t, p.num, p.den, limit, self.totals, self._gains, self._logs,
+                self.quiet,
+            )
+        )  # fmt: skip
 
     def _linearise(self) -> None:
         """Take the slopes of a loss that is not linear here, unless they were taken here."""

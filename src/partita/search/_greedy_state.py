@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.search._greedy_draws import DrawsProblem
+    from partita.search._greedy_proposals import Proposals
     from partita.typing import IntArray
 
 SETTLED = 3  # sweeps over the items of an attempt
@@ -221,21 +222,46 @@ class DrawsState:
             return None
         guide = p.guide if 2 * order.size > p.n else (self.alpha32, self.slope)
         while True:
-            status, slope, value = compiled.attempt(
+            status, *ends = compiled.attempt(
                 items, targets, order, SETTLED, self._value, bar, *self._tables(), *guide,
-                self.alpha32, self.alpha, p.bent_slope if p.is_linear else self.slope, limit,
-                self._block, self._gains, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
-                p.total, p.is_linear, self._doubt, self._trial, self.quiet,
+                *self._swept(limit),
             )  # fmt: skip
             if status != compiled.FULL:
                 break
             self._grow(self.sizes.size)
+        self._end_at(*ends)
+        return bool(status == compiled.BETTER)
+
+    def shake(self, proposals: Proposals, limit: int, bar: float) -> int:
+        """Attempt what is proposed until the loss is below ``bar``; return what came of it.
+
+        If it is not below, all is as it was, or the clusters are the same in other columns.
+        """
+        p = self.problem
+        status, *ends = cast(Any, kernels.greedy_attempt).shake(
+            *proposals.arguments, p.edges, p.is_rough, self.visits, self.slope, SETTLED,
+            self._value, bar, *self._tables(), *p.guide, *self._swept(limit),
+        )  # fmt: skip
+        self._end_at(*ends)
+        return int(status)
+
+    def _swept(self, limit: int) -> tuple[Any, ...]:
+        """What a compiled attempt needs to sweep."""
+        p = self.problem
+        return (
+            self.alpha32, self.alpha, p.bent_slope if p.is_linear else self.slope, limit,
+            self._block, self._gains, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
+            p.total, p.is_linear, self._doubt, self._trial, self.quiet,
+        )  # fmt: skip
+
+    def _end_at(self, slope: float, value: float) -> None:
+        """Take over where compiled attempts ended."""
+        p = self.problem
         if p.bends and value != self._value:
             self.slope = p.slope_at(float(self.totals[0]))
         elif not p.is_linear:
             self.slope = slope
         self._value = value
-        return bool(status == compiled.BETTER)
 
     @property
     def stride(self) -> float:
@@ -269,23 +295,6 @@ class DrawsState:
             self.alpha[:] = p.alpha
             self.alpha32[:] = p.alpha
         self.linearise()
-
-    def neighbour(self, item: int) -> int:
-        """The cluster, other than its own, where the item would be best; -1 if there is none."""
-        p, w = self.problem, self.problem.weight[item]
-        others = np.flatnonzero(self.sizes)
-        others = others[others != self.labels[item]]
-        if others.size == 0:
-            return -1
-        gains = (self.alpha32 @ self.table[p.rows[item]])[others]
-        sizes = self.sizes[others]
-        return int(others[(gains - self.slope * (p.cell[sizes + w] - p.cell[sizes])).argmax()])
-
-    def company(self, item: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Which items share a cluster with this one in some draw."""
-        rows = self.problem.rows
-        m = int(np.searchsorted(self.problem.edges, rng.random() * self.problem.edges[-1]))
-        return np.asarray(rows[:, m] == rows[item, m])
 
     def exchange(self, limit: int, tries: int) -> bool:
         """Move two items at once where that pays; return whether any were."""

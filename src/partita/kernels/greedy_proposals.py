@@ -1,0 +1,174 @@
+"""What to change next, by chance, whatever the loss: clusters to empty, or one to take over.
+
+A proposal is so many ``items`` with a target for each (-1: where it is best), and the ``order`` in
+which those that may move then are looked at. ``cursor`` remembers where the proposals stand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita.kernels._compile import inner
+from partita.kernels.mixture_random import below, shuffle, uniform
+
+ENDED, BETTER, ASKED, PAUSED = 0, 1, 2, 3  # what came of proposals
+FAILED, AT, N_COLUMNS, N_ITEMS, N_ORDER = 0, 1, 2, 3, 4  # of a cursor
+REBUILD, SPLIT, GRAFT, ALONE = 1, 2, 4, 8
+FEW = 32  # items up to which runs can afford to be more thorough
+LEAST, MOST = 6, 24  # clusters that patience counts at least and at most
+TOGETHER = 3  # clusters rebuilt at once, at most
+_AT_RANDOM, _AT_RANDOM_OF_FEW = 0.2, 0.5  # chance that a cluster is rebuilt together with another
+_BESIDE = 0.5  # and with one beside it
+_SINGLES = 0.3  # and, where the loss bends, with all clusters of one
+_GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
+_FROM_OTHERS = 0.7  # chance that a cluster taken over comes from where another run ended
+
+
+@inner
+def turn(seed, cursor, columns, sizes, patience):
+    """The cluster whose turn it is, -1 when too many proposals failed or there is none.
+
+    Clusters take turns in random order. Where there are many items one of a single item is left
+    out: that is where it is best.
+    """
+    trivial = 0 if columns.shape[0] <= FEW else 1
+    while True:
+        if cursor[AT] >= cursor[N_COLUMNS]:
+            found = 0
+            for k in range(sizes.shape[0]):
+                if sizes[k] > trivial:
+                    columns[found] = k
+                    found += 1
+            if found == 0:
+                return -1
+            shuffle(seed, columns, found)
+            cursor[AT], cursor[N_COLUMNS] = 0, found
+        if cursor[FAILED] >= patience * min(max(cursor[N_COLUMNS], LEAST), MOST):
+            return -1
+        column = columns[cursor[AT]]
+        cursor[AT] += 1
+        if sizes[column] > trivial:
+            return column
+
+
+@inner
+def kind_of(seed, cursor, kinds, patience):
+    """What to try next: at first each cluster is rebuilt alone, then come all the ``kinds``."""
+    n_tried = min(max(cursor[N_COLUMNS], LEAST), MOST)
+    if kinds & REBUILD and cursor[FAILED] < min(cursor[N_COLUMNS], patience * n_tried / 2):
+        return ALONE
+    if kinds & GRAFT and (kinds == GRAFT or uniform(seed) < _GRAFTED):
+        return GRAFT
+    if kinds & REBUILD and kinds & SPLIT:
+        return REBUILD if uniform(seed) < 0.5 else SPLIT
+    return SPLIT if kinds & SPLIT else REBUILD
+
+
+@inner
+def another(seed, others, item, inside):
+    """Mark what shares a cluster with the item where another run ended; say whether to."""
+    if others.shape[0] == 0 or uniform(seed) >= _FROM_OTHERS:
+        return False
+    other = others[below(seed, others.shape[0])]
+    for i in range(inside.shape[0]):
+        inside[i] = other[i] == other[item]
+    return True
+
+
+@inner
+def some_more(seed, chosen, sizes, n_items):
+    """Choose another cluster by chance, perhaps."""
+    if uniform(seed) < (_AT_RANDOM_OF_FEW if n_items <= FEW else _AT_RANDOM):
+        wanted = below(seed, np.count_nonzero(sizes))
+        for k in range(sizes.shape[0]):
+            if sizes[k] > 0:
+                if wanted == 0:
+                    chosen[k] = True
+                wanted -= 1
+
+
+@inner
+def goes_on(seed, n_chosen):
+    """Whether to choose one beside the last, too."""
+    return n_chosen < TOGETHER and uniform(seed) < _BESIDE
+
+
+@inner
+def singles_too(seed, chosen, sizes):
+    """Choose all clusters of one, perhaps."""
+    if uniform(seed) < _SINGLES:
+        for k in range(sizes.shape[0]):
+            if sizes[k] == 1:
+                chosen[k] = True
+
+
+@inner
+def member(seed, labels, column):
+    """One item of a cluster, by chance."""
+    found, seen = -1, 0
+    for i in range(labels.shape[0]):
+        if labels[i] == column:
+            seen += 1
+            if below(seed, seen) == 0:
+                found = i
+    return found
+
+
+@inner
+def empty(seed, chosen, labels, items, targets, order, cursor):
+    """Propose to empty the clusters that are chosen and to put their items in anew."""
+    found = 0
+    for i in range(labels.shape[0]):
+        if chosen[labels[i]]:
+            items[found] = i
+            found += 1
+    shuffle(seed, items, found)
+    for a in range(found):
+        order[a], targets[a] = items[a], -1
+    cursor[N_ITEMS], cursor[N_ORDER] = found, found
+
+
+@inner
+def split(sizes, limit, targets, cursor):
+    """Make it that the first two items go to clusters of their own, if there is room for one."""
+    first, second, n_clusters = -1, -1, 0
+    for k in range(sizes.shape[0]):
+        if sizes[k] > 0:
+            n_clusters += 1
+        elif first < 0:
+            first = k
+        elif second < 0:
+            second = k
+    if second >= 0 and n_clusters < limit and cursor[N_ITEMS] > 1:
+        targets[0], targets[1] = first, second
+
+
+@inner
+def take_over(seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor):
+    """Propose to make a cluster of what is ``inside``, and to let those it breaks up settle.
+
+    So a part of the partition can go over to another mode of the posterior at once, where no item
+    and no cluster alone would. Nothing is proposed where it is a cluster already.
+    """
+    cursor[N_ITEMS], cursor[N_ORDER] = 0, 0
+    found, touched, n_touched, n_clusters, free = 0, 0, 0, 0, -1
+    for i in range(labels.shape[0]):
+        if inside[i]:
+            n_touched += not chosen[labels[i]]
+            chosen[labels[i]] = True
+            items[found] = i
+            found += 1
+    for i in range(labels.shape[0]):
+        if chosen[labels[i]]:
+            order[touched] = i
+            touched += 1
+    for k in range(sizes.shape[0]):
+        if sizes[k] > 0:
+            n_clusters += 1
+        elif free < 0:
+            free = k
+    if free < 0 or n_clusters >= limit or (n_touched == 1 and touched == found):
+        return
+    shuffle(seed, order, touched)
+    targets[:found] = free
+    cursor[N_ITEMS], cursor[N_ORDER] = found, touched

@@ -1,0 +1,62 @@
+"""What a run proposes to change, by chance, for compiled attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Labels = NDArray[np.int64]
+
+
+class Proposals:
+    """Clusters to rebuild, split or take over, until too many in a row have failed.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        Some of "rebuild", "split" and "graft".
+    patience : float
+        Proposals that may fail, in multiples of the number of clusters (6 to 24).
+    n : int
+        Items.
+    others : sequence of ndarray, shape (n,)
+        Partitions to take clusters over from.
+    rng : Generator
+    """
+
+    def __init__(
+        self,
+        kinds: Sequence[str],
+        patience: float,
+        n: int,
+        others: Sequence[Labels],
+        rng: np.random.Generator,
+    ) -> None:
+        c: Any = kernels.greedy_proposals
+        flags = {"rebuild": c.REBUILD, "split": c.SPLIT, "graft": c.GRAFT}
+        seed = rng.integers(0, 1 << 64, 4, dtype=np.uint64)
+        self._cursor, plan = np.zeros(5, dtype=np.int64), np.zeros((4, n), dtype=np.int64)
+        self._items, self._targets, self._order = plan[1:]
+        partitions = np.array(others, dtype=np.int64).reshape(-1, n)
+        patience *= 2 if n <= c.FEW else 1
+        self.arguments = (
+            seed, self._cursor, *plan, partitions, sum(flags[kind] for kind in kinds),
+            float(patience),
+        )  # fmt: skip
+
+    @property
+    def last(self) -> tuple[Labels, Labels, Labels]:
+        """The last proposal: items, a target for each, those that may move."""
+        n_items, n_order = self._cursor[3:]
+        return self._items[:n_items], self._targets[:n_items], self._order[:n_order]
+
+    def succeeded(self) -> None:
+        """None has failed since."""
+        self._cursor[0] = 0
