@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _gain, _own, _shift, expected
+from partita.kernels.greedy_draws import _gain, _own, _shift, expected, near_gain, near_own
 from partita.kernels.greedy_pairs import _score
+
+_TARGETS = 24  # clusters that items are moved into, at most
 
 
 @inner
@@ -30,7 +32,8 @@ def _nearest(target, scores, labels, chosen):
 
 @inner
 def _next(
-    chosen, done, found, target, rows, weight, cell, counts, labels, sizes, alpha, slope, own
+    chosen, done, found, target, rows, weight, cell, step, counts, table, labels, sizes, alpha32,
+    alpha, slope, own,
 ):  # fmt: skip
     """Where in ``chosen``, from ``done`` on, the item stands that loses least in ``target`` now."""
     best, most = done, -np.inf
@@ -38,8 +41,13 @@ def _next(
         i = chosen[a]
         w, s = weight[i], sizes[labels[i]]
         de = cell[sizes[target] + w] - cell[sizes[target]] - cell[s] + cell[s - w]
-        gain = _gain(rows[i], target, w, cell, counts, alpha) - slope * de
-        gain -= _own(rows[i], labels[i], w, cell, counts, alpha, own)
+        gain = -slope * de
+        if w == 1:
+            gain += near_gain(rows[i], target, table, alpha32)
+            gain -= near_own(rows[i], labels[i], step, counts, alpha32)
+        else:
+            gain += _gain(rows[i], target, w, cell, counts, alpha)
+            gain -= _own(rows[i], labels[i], w, cell, counts, alpha, own)
         if gain > most:
             best, most = a, gain
     return best
@@ -53,10 +61,10 @@ def chains(
 ):  # fmt: skip
     """Move items into a cluster one after another, each time the one that loses least by it.
 
-    This is tried with every cluster, and with ``fresh`` if that is not -1, from the one that an
-    item loses least by going to on. Only the ``n_nearest`` items move, ``depth`` of them at most,
-    as long as the loss is below ``hopeless``. The best partition on the way is kept if it is better
-    than ``value``; that ends it. Returns the loss.
+    This is tried with the clusters, and with ``fresh`` if that is not -1, that an item loses least
+    by going to. Only the ``n_nearest`` items move, ``depth`` of them at most, as long as the loss
+    is below ``hopeless``. The best partition on the way is kept if it is better than ``value``;
+    that ends it. Returns the loss.
     """
     _score(
         rows, weight, cell, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block,
@@ -69,7 +77,7 @@ def chains(
             tops[k] = min(tops[k], -scores[i, k])
     homes, kept = np.empty(depth, dtype=np.int64), j.copy()
     e, bar = totals[0], value - 1e-11 * max(1.0, abs(value))
-    for target in np.argsort(tops, kind="mergesort"):
+    for target in np.argsort(tops, kind="mergesort")[:_TARGETS]:
         if tops[target] == np.inf:
             break
         found = _nearest(target, scores, labels, chosen)
@@ -77,8 +85,8 @@ def chains(
         while moved < min(found, depth):
             if moved > 0:
                 a = _next(
-                    chosen, moved, found, target, rows, weight, cell, counts, labels, sizes, alpha,
-                    slope, own,
+                    chosen, moved, found, target, rows, weight, cell, step, counts, table, labels,
+                    sizes, alpha32, alpha, slope, own,
                 )  # fmt: skip
                 chosen[moved], chosen[a] = chosen[a], chosen[moved]
             i = chosen[moved]

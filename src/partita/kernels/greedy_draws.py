@@ -13,6 +13,8 @@ import numpy as np
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_vector import weighted_rows
 
+_CLOSE = 1e-4  # share of what an item contributes within which single precision does not judge
+
 
 @jit
 def load(rows, weight, labels, counts):
@@ -39,6 +41,20 @@ def derive(counts, offsets, cell, step, table, j):
                 b += cell[q]
                 c += cell[s]
                 d += cell[u]
+        j[m] = (a + b) + (c + d)
+
+
+@jit
+def joint(counts, offsets, cell, j):
+    """``j[m]`` becomes the sum of cell over draw m's rows."""
+    for m in range(j.shape[0]):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for r in range(offsets[m], offsets[m + 1]):
+            for k in range(0, counts.shape[1], 4):
+                a += cell[counts[r, k]]
+                b += cell[counts[r, k + 1]]
+                c += cell[counts[r, k + 2]]
+                d += cell[counts[r, k + 3]]
         j[m] = (a + b) + (c + d)
 
 
@@ -116,6 +132,36 @@ def _own(row, k, w, cell, counts, alpha, own):
         c = np.uint64(counts[row[m], column])
         own[m] = cell[c] - cell[c - lift]
     return dot(alpha, own)
+
+
+@inner
+def near_own(row, k, step, counts, alpha32):
+    """What an item of weight 1 adds to cell where it is, weighted, to single precision."""
+    column, one = np.uint64(k), np.uint64(1)
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = row.shape[0] // 4 * 4
+    for m in range(0, whole, 4):
+        a += alpha32[m] * step[np.uint64(counts[row[m], column]) - one]
+        b += alpha32[m + 1] * step[np.uint64(counts[row[m + 1], column]) - one]
+        c += alpha32[m + 2] * step[np.uint64(counts[row[m + 2], column]) - one]
+        d += alpha32[m + 3] * step[np.uint64(counts[row[m + 3], column]) - one]
+    for m in range(whole, row.shape[0]):
+        a += alpha32[m] * step[np.uint64(counts[row[m], column]) - one]
+    return (a + b) + (c + d)
+
+
+@inner
+def near_gain(row, k, table, alpha32):
+    """What an item of weight 1 would add to cell in column k, weighted, to single precision."""
+    column = np.uint64(k)
+    a, b = 0.0, 0.0
+    whole = row.shape[0] // 2 * 2
+    for m in range(0, whole, 2):
+        a += alpha32[m] * table[row[m], column]
+        b += alpha32[m + 1] * table[row[m + 1], column]
+    if whole < row.shape[0]:
+        a += alpha32[whole] * table[row[whole], column]
+    return a + b
 
 
 @inner
@@ -316,14 +362,22 @@ def sweep(
         if sizes[old] == w:
             fresh = -1
         _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
-        mine = _own(rows[i], old, w, cell, counts, alpha, own)
         base = totals[0] + cell[sizes[old] - w] - cell[sizes[old]]
-        stay = mine - slope * (totals[0] - base) - bend(totals[0], curve, bends)
         first, most, second, next_most = _two_best(
             gains, sizes, cell, w, base, slope, curve, bends, old, fresh
         )
-        scale = abs(mine) + abs(stay)
+        cost = slope * (totals[0] - base) + bend(totals[0], curve, bends)
         quiet[0] += 1
+        if w == 1 and doubt < 1.0:
+            mine = near_own(rows[i], old, step, counts, alpha32)
+            margin = _CLOSE * (abs(mine) + abs(mine - cost))
+            if not is_linear:
+                margin += doubt * (abs(mine) + abs(cost))
+            if most < mine - cost - margin:
+                continue
+        mine = _own(rows[i], old, w, cell, counts, alpha, own)
+        stay = mine - cost
+        scale = abs(mine) + abs(stay)
         if is_linear:
             best = first if most > stay - 1e-5 * scale else -1
             if best >= 0 and most < stay + 1e-5 * scale:  # too close for float32: compare in full
@@ -332,7 +386,7 @@ def sweep(
         else:
             if doubt >= 1.0:
                 first = -2
-            elif most <= stay - doubt * (abs(mine) + abs(mine - stay)) - 1e-15:
+            elif most <= stay - doubt * (abs(mine) + abs(cost)) - 1e-15:
                 continue
             second = second if next_most > stay else -1
             best, value = _better(
@@ -355,14 +409,13 @@ def sweep(
 def merge_gains(counts, offsets, begin, end, alpha, cell, gains):
     """Add to ``gains[a, b]``, a > b, what Σ alpha j over some draws gains if a and b were one."""
     width = counts.shape[1]
-    some = np.empty(width, dtype=np.int64)
+    some = np.empty(width + 1, dtype=np.int64)
     for m in range(begin, end):
         for r in range(offsets[m], offsets[m + 1]):
             found = 0
-            for k in range(width):
-                if counts[r, k] > 0:
-                    some[found] = k
-                    found += 1
+            for k in range(width):  # no branch: it would be guessed wrong half the time
+                some[found] = k
+                found += counts[r, k] > 0
             for a in range(1, found):
                 x = np.uint64(counts[r, some[a]])
                 for b in range(a):
@@ -372,16 +425,86 @@ def merge_gains(counts, offsets, begin, end, alpha, cell, gains):
 
 
 @jit
+def best_mergers(gains, slope, sizes, cell, n_best, pairs):
+    """Fill ``pairs`` with those of clusters that lose least by merging; return their number.
+
+    ``gains`` is what :func:`merge_gains` gives.
+    """
+    found, costs = 0, np.empty(n_best)
+    for a in range(sizes.shape[0]):
+        if sizes[a] == 0:
+            continue
+        for b in range(a):
+            if sizes[b] == 0:
+                continue
+            rise = cell[sizes[a] + sizes[b]] - cell[sizes[a]] - cell[sizes[b]]
+            cost = slope * rise - gains[a, b]
+            if found == n_best and cost >= costs[found - 1]:
+                continue
+            at = min(found, n_best - 1)
+            while at > 0 and costs[at - 1] > cost:
+                costs[at], pairs[at, 0], pairs[at, 1] = (
+                    costs[at - 1],
+                    pairs[at - 1, 0],
+                    pairs[at - 1, 1],
+                )
+                at -= 1
+            costs[at], pairs[at, 0], pairs[at, 1] = cost, a, b
+            found = min(found + 1, n_best)
+    return found
+
+
+@inner
+def _merged(a, b, counts, offsets, cell, j, trial):
+    """``trial`` becomes j with clusters a and b as one."""
+    first, second = np.uint64(a), np.uint64(b)
+    for m in range(j.shape[0]):
+        total = j[m]
+        for r in range(offsets[m], offsets[m + 1]):
+            x, y = np.uint64(counts[r, first]), np.uint64(counts[r, second])
+            if x > 0 and y > 0:
+                total += cell[x + y] - cell[x] - cell[y]
+        trial[m] = total
+
+
+@jit
 def merged(counts, offsets, pairs, sizes, cell, t, p, j, e, num, den, w, n, trial, values):
     """``values[q]`` becomes the loss if the clusters of ``pairs[q]`` were one."""
     for q in range(pairs.shape[0]):
         a, b = pairs[q, 0], pairs[q, 1]
-        for m in range(j.shape[0]):
-            total = j[m]
-            for r in range(offsets[m], offsets[m + 1]):
-                x, y = np.uint64(counts[r, a]), np.uint64(counts[r, b])
-                if x > 0 and y > 0:
-                    total += cell[x + y] - cell[x] - cell[y]
-            trial[m] = total
+        _merged(a, b, counts, offsets, cell, j, trial)
         risen = e + cell[sizes[a] + sizes[b]] - cell[sizes[a]] - cell[sizes[b]]
         values[q] = expected(t, p, trial, risen, num, den, w, n)
+
+
+@jit
+def merge(
+    pairs, value, offsets, counts, table, cell, step, labels, sizes, j, totals, t, p, num, den,
+    w_total, n_total, trial,
+):  # fmt: skip
+    """Merge the clusters of each pair, none of which was merged before, if that lowers the loss.
+
+    Returns the loss.
+    """
+    used = np.zeros(sizes.shape[0], np.bool_)
+    for q in range(pairs.shape[0]):
+        a, b = pairs[q, 0], pairs[q, 1]
+        if used[a] or used[b]:
+            continue
+        _merged(a, b, counts, offsets, cell, j, trial)
+        e = totals[0] + cell[sizes[a] + sizes[b]] - cell[sizes[a]] - cell[sizes[b]]
+        found = expected(t, p, trial, e, num, den, w_total, n_total)
+        if found >= value - 1e-11 * max(1.0, abs(value)):
+            continue
+        value, totals[0], used[a], used[b] = found, e, True, True
+        j[:] = trial
+        sizes[b] += sizes[a]
+        sizes[a] = 0
+        for r in range(counts.shape[0]):
+            counts[r, b] += counts[r, a]
+            counts[r, a] = 0
+            table[r, b], table[r, a] = step[counts[r, b]], step[0]
+        for i in range(labels.shape[0]):
+            if labels[i] == a:
+                labels[i] = b
+    return value

@@ -378,3 +378,39 @@ def merged(labels, sums, own, sizes, shape, grid, out):
                 gain = h(own[i] + sums[b, i], shape, grid) - before
                 out[a, b] += gain
                 out[b, a] += gain
+
+
+@jit
+def merge(
+    pairs, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals
+):  # fmt: skip
+    """Merge the clusters of each pair, none of which was merged before, if that lowers the loss.
+
+    Returns how many.
+    """
+    n, found = labels.shape[0], 0
+    w, used = cell[n], np.zeros(sizes.shape[0], np.bool_)
+    for q in range(pairs.shape[0]):
+        a, b = pairs[q, 0], pairs[q, 1]
+        if used[a] or used[b]:
+            continue
+        e = totals[0] + cell[sizes[a] + sizes[b]] - cell[sizes[a]] - cell[sizes[b]]
+        j = totals[1]
+        for i in range(n):
+            if labels[i] == a or labels[i] == b:
+                j += h(sums[a, i] + sums[b, i], shape, grid) - h(own[i], shape, grid)
+        before = loss(t, totals[0], totals[1], num, den, w, n)
+        if loss(t, e, j, num, den, w, n) >= before - 1e-11 * max(1.0, abs(before)):
+            continue
+        found += 1
+        totals[0], totals[1], used[a], used[b] = e, j, True, True
+        sizes[b] += sizes[a]
+        sizes[a] = 0
+        for i in range(n):
+            sums[b, i] += sums[a, i]
+            sums[a, i] = 0.0
+            if labels[i] == a:
+                labels[i] = b
+            if labels[i] == b:
+                own[i] = sums[b, i]
+    return found

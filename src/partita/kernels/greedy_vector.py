@@ -102,6 +102,7 @@ def _summing(n_vectors, unroll):
 
 _sum_1 = _summing(1, 4)
 _sum_2 = _summing(2, 4)
+_sum_3 = _summing(3, 2)
 _sum_4 = _summing(4, 2)
 
 
@@ -127,10 +128,11 @@ def weighted_rows(table, rows, weights, width, block, out):
         while column + 32 <= width:
             _sum_4(table, rows, weights, start, stop, width, column, block)
             column += 32
-        if column + 16 <= width:
+        if column + 24 <= width:
+            _sum_3(table, rows, weights, start, stop, width, column, block)
+        elif column + 16 <= width:
             _sum_2(table, rows, weights, start, stop, width, column, block)
-            column += 16
-        if column < width:
+        elif column < width:
             _sum_1(table, rows, weights, start, stop, width, column, block)
         for k in range(width):
             out[k] += block[k]

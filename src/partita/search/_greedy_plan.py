@@ -37,6 +37,7 @@ _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
 _LEADERS = 3  # of these that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
+_ENOUGH, _ENOUGH_BENT = 3, 4  # of those that end at the best, else two, are enough
 _FRESH = 2  # times that more are begun
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 100_000  # items times draws up to which that is done
@@ -129,10 +130,10 @@ class Plan:
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
             self._turn()
         others = [shared.compress(f.labels) for f in pool if not self.is_agreed]
-        ends: list[Found] = []
+        ends, enough = list[Found](), _ENOUGH_BENT if self._is_bent else _ENOUGH
         for starts, is_new in self._rounds(leaders, is_more):
             ends += self._carried(shared, starts, others, is_new)
-            if self.clock.is_up() or (_is_repeated(ends) and not is_rugged):
+            if self.clock.is_up() or _times_best(ends) >= (enough if is_rugged else 2):
                 break
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared
@@ -366,10 +367,10 @@ def _swept(work: int, leaders: Sequence[Found]) -> int:
     return work * (1 + int(leaders[0].labels.max()))
 
 
-def _is_repeated(ends: Sequence[Found]) -> bool:
-    """Whether two runs ended at the best."""
+def _times_best(ends: Sequence[Found]) -> int:
+    """How many runs ended at the best."""
     best = min(ends, key=lambda f: f.value)
-    return sum(np.array_equal(f.labels, best.labels) for f in ends) > 1
+    return sum(np.array_equal(f.labels, best.labels) for f in ends)
 
 
 def _start(run: Run, shared: Problem, labels: Labels | None) -> None:
@@ -384,9 +385,7 @@ def _start(run: Run, shared: Problem, labels: Labels | None) -> None:
 
 def _end(run: Run, shared: Problem, name: str) -> Found:
     """Recompute the totals, which must agree with those that were kept."""
-    kept = run.state.value
-    run.state.refresh()
-    value = run.state.value
+    kept, value = run.state.value, run.state.recomputed()
     if abs(kept - value) > 1e-8 * max(1.0, abs(value)):
         raise AssertionError(f"running total {kept!r} is not the recomputed {value!r}")
     return Found(value, canonical(shared.expand(run.state.labels)), name)

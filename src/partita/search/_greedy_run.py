@@ -219,31 +219,15 @@ class Run:
             self.settle()
             self.keep()
 
-    def _moves_together(self, items: NDArray[np.int64], target: int) -> bool:
-        """Move all the items if that is better, and say so."""
-        state, before = self.state, self.state.value
-        home = int(state.labels[items[0]])
-        state.move(items, np.full(items.size, target))
-        if state.value < before - 1e-11 * max(1.0, abs(before)):
-            return True
-        state.move(items, np.full(items.size, home))
-        return False
-
     def merge(self) -> bool:
         """Merge pairs of clusters, the best first, as long as any gains; return whether any did."""
         state, any_merged = self.state, False
         while state.n_clusters > 1 and not self.clock.is_up():
             pairs, values = state.merge_values()
             bar = state.value - 1e-11 * max(1.0, abs(state.value))
-            used: set[int] = set()
-            for a, b in pairs[np.argsort(values, kind="stable")][: np.count_nonzero(values < bar)]:
-                if (
-                    a not in used
-                    and b not in used
-                    and self._moves_together(np.flatnonzero(state.labels == a), int(b))
-                ):
-                    used |= {int(a), int(b)}
-            if not used and not self._merge_three():
+            best = np.argsort(values, kind="stable")[: np.count_nonzero(values < bar)]
+            is_merged = best.size > 0 and state.merge(pairs[best])
+            if not is_merged and not self._merge_three():
                 return any_merged
             any_merged = True
         return any_merged

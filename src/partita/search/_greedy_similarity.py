@@ -135,6 +135,11 @@ class SimilarityState:
         self.totals[0] = p.cell[self.sizes].sum()
         self.totals[1] = _compiled().joint(self.labels, self.own, p.shape, p.grid)
 
+    def recomputed(self) -> float:
+        """The expected loss from the sums alone."""
+        self.refresh()
+        return self.value
+
     @property
     def visits(self) -> int:
         """Items that a compiled call may visit to end soon."""
@@ -263,3 +268,12 @@ class SimilarityState:
         values = np.empty(len(pairs))
         _compiled().losses(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n), values)
         return pairs, values
+
+    def merge(self, pairs: NDArray[np.int64]) -> bool:
+        """Merge the pairs of clusters that pay, each cluster once; return whether any did."""
+        p = self.problem
+        found = _compiled().merge(
+            pairs, self.labels, self.sums, self.own, self.sizes, p.cell, p.shape, p.grid, p.t,
+            p.num, p.den, self.totals,
+        )  # fmt: skip
+        return bool(found)

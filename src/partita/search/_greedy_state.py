@@ -57,9 +57,9 @@ class DrawsState:
         self._block, self._gains = np.zeros(width, dtype=np.float32), np.zeros(width)
 
     def _grow(self, n_columns: int) -> None:
-        """Make room for ``n_columns`` clusters and one more, keeping those there are."""
+        """Make room for ``n_columns`` clusters and some more, keeping those there are."""
         counts, table, sizes = self.counts.copy(), self.table.copy(), self.sizes
-        self._widen(width_for(n_columns))
+        self._widen(width_for(n_columns + n_columns // 2))
         self.counts[:, : sizes.size], self.sizes[: sizes.size] = counts, sizes
         self.table[:, : sizes.size] = table
         self.counts[:, sizes.size :], self.table[:, sizes.size :] = 0, self.problem.step[0]
@@ -100,10 +100,16 @@ class DrawsState:
         _compiled().derive(self.counts, p.offsets, p.cell, p.step, self.table, self.j)
 
     def refresh(self) -> None:
-        """Recompute every total from the counts, and the linear form at this partition."""
+        """Recompute every total and the table from the counts, and the linear form here."""
         self._derive()
         self.totals[0] = self.problem.cell[self.sizes].sum()
         self.linearise()
+
+    def recomputed(self) -> float:
+        """The expected loss from the counts alone."""
+        p = self.problem
+        _compiled().joint(self.counts, p.offsets, p.cell, self._trial)
+        return self._loss(self._trial, float(p.cell[self.sizes].sum()))
 
     def linearise(self) -> None:
         """Recompute the value, and the linear form of the loss, from the totals."""
@@ -392,13 +398,7 @@ class DrawsState:
 
     def merge_scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """All pairs of clusters, what merging them costs on the linear loss, and what e gains."""
-        p = self.problem
-        width = self.sizes.size
-        gains = np.zeros((width, width))
-        size = max(1, _CALL // (8 * width * max(1, int(p.offsets[-1]) // p.m)))
-        for m in range(0, p.m, size):
-            end = min(m + size, p.m)
-            _compiled().merge_gains(self.counts, p.offsets, m, end, self.alpha, p.cell, gains)
+        p, gains = self.problem, self._merge_gains()
         active = np.flatnonzero(self.sizes)
         a, b = np.nonzero(np.tri(active.size, k=-1, dtype=bool))
         a, b = active[a], active[b]
@@ -406,17 +406,40 @@ class DrawsState:
         rise = p.cell[s + u] - p.cell[s] - p.cell[u]
         return np.stack([a, b], axis=1), self.slope * rise - gains[a, b], rise
 
+    def _merge_gains(self) -> NDArray[np.float64]:
+        """What the linear loss less its part in e gains if two clusters, the first later, merge."""
+        p, width = self.problem, self.sizes.size
+        gains = np.zeros((width, width))
+        size = max(1, _CALL // (8 * width * max(1, int(p.offsets[-1]) // p.m)))
+        for m in range(0, p.m, size):
+            end = min(m + size, p.m)
+            _compiled().merge_gains(self.counts, p.offsets, m, end, self.alpha, p.cell, gains)
+        return gains
+
     def merge_values(self, n_exact: int = 8) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The loss after merging pairs of clusters: (pairs, 2) columns and their values.
 
         All pairs are ranked by the loss linearised here; the best ``n_exact`` are returned.
         """
-        p = self.problem
-        every, scores, _ = self.merge_scores()
-        best = np.argsort(scores, kind="stable")[:n_exact]
-        pairs, values = every[best], np.empty(best.size)
+        p, pairs = self.problem, np.empty((n_exact, 2), dtype=np.int64)
+        n_found = _compiled().best_mergers(
+            self._merge_gains(), self.slope, self.sizes, p.cell, n_exact, pairs
+        )
+        pairs, values = pairs[:n_found], np.empty(n_found)
         _compiled().merged(
             self.counts, p.offsets, pairs, self.sizes, p.cell, p.t, p.p, self.j,
             float(self.totals[0]), p.num, p.den, p.w, p.total, self._trial, values,
         )  # fmt: skip
         return pairs, values
+
+    def merge(self, pairs: NDArray[np.int64]) -> bool:
+        """Merge the pairs of clusters that pay, each cluster once; return whether any did."""
+        p = self.problem
+        value = _compiled().merge(
+            pairs, self._value, p.offsets, self.counts, self.table, p.cell, p.step, self.labels,
+            self.sizes, self.j, self.totals, p.t, p.p, p.num, p.den, p.w, p.total, self._trial,
+        )  # fmt: skip
+        is_better = bool(value < self._value)
+        if is_better:
+            self.linearise()
+        return is_better

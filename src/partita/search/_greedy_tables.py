@@ -29,4 +29,4 @@ class Room:
 
 def width_for(n_clusters: int) -> int:
     """The columns of tables for this many clusters, and at least one more."""
-    return LANES * ((n_clusters + n_clusters // 4) // LANES + 1)
+    return LANES * ((n_clusters + n_clusters // 8) // LANES + 1)
