@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _gain, _own, _shift, expected, near_gain, near_own
+from partita.kernels.greedy_draws import _gain, _own, _shift, expected, near_own
 from partita.kernels.greedy_pairs import _score
 
 _TARGETS = 24  # clusters that items are moved into, at most
@@ -31,6 +31,20 @@ def _nearest(target, scores, labels, chosen):
 
 
 @inner
+def _near_gain(row, k, table, alpha32):
+    """What an item of weight 1 would add to cell in column k, weighted, to single precision."""
+    column = np.uint64(k)
+    a, b = 0.0, 0.0
+    whole = row.shape[0] // 2 * 2
+    for m in range(0, whole, 2):
+        a += alpha32[m] * table[row[m], column]
+        b += alpha32[m + 1] * table[row[m + 1], column]
+    if whole < row.shape[0]:
+        a += alpha32[whole] * table[row[whole], column]
+    return a + b
+
+
+@inner
 def _next(
     chosen, done, found, target, rows, weight, cell, step, counts, table, labels, sizes, alpha32,
     alpha, slope, own,
@@ -43,7 +57,7 @@ def _next(
         de = cell[sizes[target] + w] - cell[sizes[target]] - cell[s] + cell[s - w]
         gain = -slope * de
         if w == 1:
-            gain += near_gain(rows[i], target, table, alpha32)
+            gain += _near_gain(rows[i], target, table, alpha32)
             gain -= near_own(rows[i], labels[i], step, counts, alpha32)
         else:
             gain += _gain(rows[i], target, w, cell, counts, alpha)

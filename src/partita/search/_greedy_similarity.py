@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import astuple
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -180,7 +180,7 @@ class SimilarityState:
         Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters
         are the same in other columns. None if that is too much to be done in one call.
         """
-        p, compiled = self.problem, _compiled()
+        p, compiled = self.problem, cast(Any, kernels.greedy_similarity_attempt)
         if (SETTLED + 2) * order.size > self.visits:
             return None
         self._linearise()
@@ -202,7 +202,7 @@ class SimilarityState:
         p = self.problem
         self._linearise()
         return int(
-            _compiled().shake(
+            cast(Any, kernels.greedy_similarity_attempt).shake(
                 *proposals.arguments, self.visits, SETTLED, bar, *self._tables(), p.alpha, p.slope,
                 *self._linear, p.t, p.num, p.den, limit, self.totals, self._gains, self._logs,
                 self.quiet,
