@@ -113,6 +113,14 @@ def test_many_clusters_take_a_wider_path(dtype):
         assert_allclose(matrix, naive.similarity(labels), atol=1e-15)
 
 
+def test_the_memory_is_asked_for_many_bytes_alone(monkeypatch):
+    monkeypatch.setattr(validate, "_FEW_BYTES", 8 * 30**2)
+    monkeypatch.setattr(validate, "free_memory", lambda: 100)
+    assert pt.posterior_similarity(np.zeros((2, 30), int)).is_dense
+    with pytest.raises(OutOfMemoryError, match=r"31 items would take 7\.5 KiB"):
+        pt.posterior_similarity(np.zeros((2, 31), int))
+
+
 def test_a_matrix_beyond_memory_is_refused_with_its_size_and_the_alternative(monkeypatch):
     monkeypatch.setattr(validate, "free_memory", lambda: 10_000)
     draws = pt.Draws(np.zeros((2, 1000), int))

@@ -124,7 +124,7 @@ class Evidence:
 
     @property
     def _has_room(self) -> bool:
-        return 8 * self.n_items**2 < validate.free_memory() // 2
+        return validate.has_free(16 * self.n_items**2)
 
     @property
     def _lacks_matrix(self) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray, Seed
 
 T = TypeVar("T")
+_FEW_BYTES = 1 << 24  # a process that has come so far has these; to ask takes its time
 _FEW_CELLS = 12  # so few may be labels even where most of them differ
 
 
@@ -359,8 +360,15 @@ def free_memory() -> int:
     return max(free, 0)
 
 
+def has_free(n_bytes: int) -> bool:
+    """Whether so many bytes can be allocated now; a few are taken to be there, unasked."""
+    return n_bytes <= _FEW_BYTES or n_bytes <= free_memory()
+
+
 def fits_in_memory(what: str, n_bytes: int, instead: str) -> None:
     """Refuse an allocation larger than the memory that is free, saying what to do instead."""
+    if n_bytes <= _FEW_BYTES:
+        return
     free = free_memory()
     if n_bytes > free:
         raise OutOfMemoryError(

@@ -39,7 +39,9 @@ def is_few(draws: Draws) -> bool:
 
 def offsets_of(draws: Draws) -> NDArray[np.int64]:
     """Where the rows of each draw begin, and the number of rows R at the end."""
-    return np.concatenate([[0], np.cumsum(draws.n_clusters)]).astype(np.int64)
+    offsets = np.zeros(draws.n_draws + 1, dtype=np.int64)
+    np.cumsum(draws.n_clusters, out=offsets[1:])
+    return offsets
 
 
 def joint_counts(

@@ -48,11 +48,9 @@ def distinct_draws(labels: Any, *, n_jobs: int = 1) -> tuple[NDArray[np.int64], 
 
 def hashed(block: IntArray, items: slice, seed: int) -> NDArray[np.uint64]:
     """The share of a block of items in the hash of every draw."""
-    random = np.random.default_rng([seed, items.start])
-    keys = random.integers(0, 2**64, block.shape[1], dtype=np.uint64)
     out = np.empty(block.shape[0], dtype=np.uint64)
     for part in blocks(block.shape[0], max(1, _AT_ONCE // block.shape[1])):
-        kernels.labels.hash_rows(block[part], keys, out[part])
+        kernels.labels.hash_rows(block[part], items.start, seed, out[part])
     return out
 
 

@@ -87,11 +87,11 @@ def _joint_of_four(draws, labels, k, n_clusters, counts, table):
     a, b, c, d = counts[0], counts[1], counts[2], counts[3]
     w, x, y, z = draws
     for i in range(labels.size):
-        row = np.int64(labels[i]) * k
-        a[row + np.int64(w[i])] += 1
-        b[row + np.int64(x[i])] += 1
-        c[row + np.int64(y[i])] += 1
-        d[row + np.int64(z[i])] += 1
+        row = np.uint64(labels[i]) * np.uint64(k)
+        a[row + np.uint64(w[i])] += 1
+        b[row + np.uint64(x[i])] += 1
+        c[row + np.uint64(y[i])] += 1
+        d[row + np.uint64(z[i])] += 1
     if k * n_clusters <= labels.size:
         return _take_all(a, b, c, d, k * n_clusters, table)
     return (
@@ -107,10 +107,10 @@ def _take_all(a, b, c, d, cells, table):
     """Sum ``table`` over four tables of counts and set them to zero again."""
     s = t = u = v = 0.0
     for cell in range(cells):
-        s += table[a[cell]]
-        t += table[b[cell]]
-        u += table[c[cell]]
-        v += table[d[cell]]
+        s += table[np.uint64(a[cell])]
+        t += table[np.uint64(b[cell])]
+        u += table[np.uint64(c[cell])]
+        v += table[np.uint64(d[cell])]
         a[cell] = b[cell] = c[cell] = d[cell] = 0
     return s, t, u, v
 
@@ -120,8 +120,8 @@ def _take_touched(counts, draw, labels, k, table):
     """The same for a table with more cells than items: visit only those that items are in."""
     total = 0.0
     for i in range(labels.size):
-        cell = np.int64(labels[i]) * k + np.int64(draw[i])
-        total += table[counts[cell]]
+        cell = np.uint64(labels[i]) * np.uint64(k) + np.uint64(draw[i])
+        total += table[np.uint64(counts[cell])]
         counts[cell] = 0
     return total
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from partita.kernels._compile import jit
 
+_GOLDEN, _ODD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
+
 
 @jit
 def renumber(labels, low, span, most, out, counts):
@@ -31,9 +33,18 @@ def renumber(labels, low, span, most, out, counts):
 
 
 @jit
-def hash_rows(rows, keys, out):
-    """``out[r]`` becomes the sum of ``keys[i] * (rows[r, i] + 1)``, modulo 2^64."""
+def hash_rows(rows, start, seed, out):
+    """``out[r]`` becomes the sum of ``keys[i] * (rows[r, i] + 1)``, modulo 2^64.
+
+    The keys are those that SplitMix64 gives for the numbers ``start + i``, others for each seed.
+    """
     m, n = rows.shape
+    keys = np.empty(n, dtype=np.uint64)
+    for i in range(n):
+        z = _GOLDEN * np.uint64(start + i + 1) + _ODD * np.uint64(seed)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        keys[i] = z ^ (z >> np.uint64(31))
     for r in range(m):
         total = np.uint64(0)
         for i in range(n):

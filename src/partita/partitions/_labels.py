@@ -99,15 +99,16 @@ def distinct_rows(rows: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     owner : ndarray of int64, shape (m,)
         Which of them each row equals.
     """
-    random, hashes = np.random.default_rng(0), np.empty(len(rows), dtype=np.uint64)
-    parts = _row_blocks(rows)
+    hashes, seed = np.empty(len(rows), dtype=np.uint64), 0
     while True:  # a second time only if two rows share a hash, one chance in some 2^63
-        keys = random.integers(0, 2**64, rows.shape[1], dtype=np.uint64)
-        for part in parts:
-            kernels.labels.hash_rows(rows[part], keys, hashes[part])
+        for part in _row_blocks(rows):
+            kernels.labels.hash_rows(rows[part], 0, seed, hashes[part])
         first, owner = kernels.labels.group(hashes)
-        if all(np.array_equal(rows[part], rows[first[owner[part]]]) for part in parts):
+        same = np.flatnonzero(first[owner] != np.arange(owner.size))
+        parts = [same[part] for part in _row_blocks(rows[: same.size])]
+        if all(np.array_equal(rows[some], rows[first[owner[some]]]) for some in parts):
             return first, owner
+        seed += 1
 
 
 def _is_mapped(labels: IntArray) -> bool:

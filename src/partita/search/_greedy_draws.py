@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import kernels, validate
+from partita.draws import offsets_of
 from partita.losses import RatioLoss
 from partita.partitions import distinct_rows
 from partita.search._greedy_state import DrawsState
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from partita.draws import Draws
     from partita.losses import Combination
     from partita.typing import IntArray
-
-
-_CHECKED = 1 << 26  # bytes from which on it is asked whether they are free; asking takes its time
 
 
 def coefficients(combination: Combination) -> NDArray[np.float64]:
@@ -44,19 +42,21 @@ class DrawsProblem:
     def __init__(self, draws: Draws, loss: RatioLoss, *, merge: bool = True) -> None:
         self.draws, self.loss, self.n_items = draws, loss, draws.n_items
         columns = np.ascontiguousarray(draws.labels.T)
-        self.members, self.weight = _duplicates(columns) if merge else _singles(self.n_items)
+        found = _duplicates(columns) if merge else None
+        self.firsts, self.members, self.weight = found or _singles(self.n_items)
         self.n, self.m = self.weight.size, draws.n_draws
-        firsts = np.unique(self.members, return_index=True)[1]
-        self.offsets = np.concatenate([[0], np.cumsum(draws.n_clusters)]).astype(np.int64)
-        n_bytes = 4 * self.n * self.m + 6 * LANES * int(self.offsets[-1])
-        if n_bytes > _CHECKED:
-            what = f"The search over {self.m:,} draws of {self.n_items:,} items"
-            validate.fits_in_memory(what, n_bytes, "thin the draws.")
-        self.usual = int(1.5 * draws.n_clusters.mean())
-        self.rows = np.empty((self.n, self.m), dtype=np.uint32)
-        np.add(columns[firsts], self.offsets[:-1], out=self.rows, casting="unsafe")
+        self.offsets = offsets_of(draws)
+        validate.fits_in_memory(
+            f"The search over {self.m:,} draws of {self.n_items:,} items",
+            4 * self.n * self.m + 6 * LANES * int(self.offsets[-1]),
+            "thin the draws.",
+        )
+        self.usual = int(1.5 * (int(self.offsets[-1]) / self.m))
+        columns = columns if found is None else columns[self.firsts]
+        self.rows = np.add(columns, self.offsets[:-1].astype(np.uint32), dtype=np.uint32)
         self.cell = loss.table(self.n_items)
-        self.step = np.append(np.diff(self.cell), 0.0).astype(np.float32)
+        self.step = np.zeros(self.cell.size, dtype=np.float32)
+        self.step[:-1] = np.diff(self.cell)
         self.p = draws.probabilities
         self.edges = np.cumsum(self.p)
         self.t = kernels.contingency.marginal(draws.labels, self.cell)
@@ -70,8 +70,9 @@ class DrawsProblem:
     def _at_draws(self) -> tuple[NDArray[np.float64], float]:
         """-∂/∂j and ∂/∂e of the loss where the estimate is the draw itself, e = j = t."""
         t, ratio = self.t, 1 / self.w if self.w else 0.0
-        basis = np.stack([t, t, t, 0 * t + self.w, t, t * t * ratio, 0 * t + self.total])
-        bottom = self.den @ basis
+        by_t, by_e, by_j, by_w, by_least, by_product, by_n = self.den.tolist()
+        bottom = (by_t + by_e + by_j + by_least) * t + by_product * (t * t * ratio)
+        bottom += by_w * self.w + by_n * self.total
         if not self.is_linear:  # a draw that is its own extreme has no scale; lend it a usual one
             usual = np.median(bottom[bottom > 0]) if (bottom > 0).any() else 1.0
             bottom = np.maximum(bottom, 0.05 * usual)
@@ -114,21 +115,25 @@ class DrawsProblem:
 
     def compress(self, labels: IntArray) -> NDArray[np.int64]:
         """One label for each weighted item: that of its first member."""
-        firsts = np.unique(self.members, return_index=True)[1]
-        return np.asarray(labels, dtype=np.int64)[firsts]
+        return np.asarray(labels, dtype=np.int64)[self.firsts]
 
     def expand(self, labels: IntArray) -> NDArray[np.int64]:
         """One label for each item."""
         return np.asarray(labels[self.members], dtype=np.int64)
 
 
-def _singles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return np.arange(n), np.ones(n, dtype=np.int64)
+def _singles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    return np.arange(n), np.arange(n), np.ones(n, dtype=np.int64)
 
 
-def _duplicates(columns: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which weighted item each item belongs to, and how many items each stands for."""
-    first, members = distinct_rows(columns)
-    if first.size > 0.95 * members.size:
-        return _singles(members.size)
-    return members, np.bincount(members)
+def _duplicates(
+    columns: NDArray[Any],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+    """The first item of each weighted one, which of these each item is in, and how many are.
+
+    None if hardly any items can be merged.
+    """
+    firsts, members = distinct_rows(columns)
+    if firsts.size > 0.95 * members.size:
+        return None
+    return firsts, members, np.bincount(members)
