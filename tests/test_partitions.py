@@ -8,8 +8,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 from sklearn.metrics.cluster import contingency_matrix
 
+from partita import kernels
 from partita.draws._distinct import distinct_draws
-from partita.kernels import labels
 from partita.partitions import (
     Tree,
     bell_number,
@@ -122,7 +122,10 @@ def test_distinct_rows_are_those_of_a_dictionary():
 
 @pytest.mark.parametrize("find", [distinct_rows, distinct_draws])
 def test_rows_that_share_a_hash_are_hashed_again(find, monkeypatch):
-    rows, real = np.array([[0, 0, 1], [0, 1, 1], [0, 0, 1]], dtype=np.uint8), labels.hash_rows
+    rows, real = (
+        np.array([[0, 0, 1], [0, 1, 1], [0, 0, 1]], dtype=np.uint8),
+        kernels.labels.hash_rows,
+    )
     seeds = []
 
     def hash_rows(rows, start, seed, out):
@@ -130,6 +133,6 @@ def test_rows_that_share_a_hash_are_hashed_again(find, monkeypatch):
         real(rows, start, seed, out)
         out[:] = out if seed else 0
 
-    monkeypatch.setattr(labels, "hash_rows", hash_rows)
+    monkeypatch.setattr(kernels.labels, "hash_rows", hash_rows)
     first, owner = find(rows)
     assert (first.tolist(), owner.tolist(), seeds) == ([0, 1], [0, 1, 0], [0, 1])
