@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import partita as pt
 from partita.partitions import enumerate_partitions
-from partita.search import Exact
+from partita.search import Exact, Greedy
+
+LATE = "`time_limit` was too short to prove that no partition is better"
 
 
 @pytest.mark.parametrize("name", sorted(pt.losses.NAMES))
@@ -36,8 +41,8 @@ def test_branch_and_bound_agrees_with_enumeration(seed, monkeypatch):
     draws = pt.Draws(np.random.default_rng(seed).integers(0, 3, (5, 9)))
     every = pt.estimate(draws, loss="binder", search="exact").expected_loss
     monkeypatch.setattr("partita.search.exact.MOST_ITEMS", 3)
-    monkeypatch.setattr("partita.search.exact._STARTS", 1)
-    monkeypatch.setattr("partita.search._greedy_run.Run.go", lambda *_: None)
+    start = [pt.search.Candidate(np.arange(9))]
+    monkeypatch.setattr("partita.search.exact.search_greedily", lambda *_: start)
     branched = pt.estimate(draws, loss="binder", search="exact", rng=seed)
     assert_allclose(branched.expected_loss, every, atol=1e-12)
     assert branched.info["is_optimal"]
@@ -50,7 +55,8 @@ def test_beyond_a_few_items_other_losses_are_refused(draws):
 
 def test_time_may_run_out():
     draws = pt.Draws(np.random.default_rng(0).integers(0, 4, (300, 12)))
-    best = pt.estimate(draws, loss="vi", search=Exact(time_limit=0.05))
+    with pytest.warns(pt.errors.PartitaWarning, match=LATE):
+        best = pt.estimate(draws, loss="vi", search=Exact(time_limit=0.05))
     assert not best.info["is_optimal"]
     assert best.n_clusters >= 1
 
@@ -58,7 +64,8 @@ def test_time_may_run_out():
 def test_time_may_run_out_before_the_first_bound():
     pytest.importorskip("highspy")
     draws = pt.Draws(np.random.default_rng(3).integers(0, 3, (9, 30)))
-    best = pt.estimate(draws, loss="binder", search=Exact(time_limit=1e-9))
+    with pytest.warns(pt.errors.PartitaWarning, match=LATE):
+        best = pt.estimate(draws, loss="binder", search=Exact(time_limit=1e-9))
     assert not best.info["is_optimal"]
     assert best.n_clusters >= 1
 
@@ -76,9 +83,14 @@ def test_nothing_better_is_found_by_other_searches(seed):
 
 
 @pytest.mark.parametrize(
-    ("n", "place"), [(9, "kernels.exact.search_draws"), (30, "_cliques.minimise")]
+    ("n", "loss", "place"),
+    [
+        (9, "nid", "kernels.exact.search_draws"),
+        (9, "zero-one", "kernels.exact.next_labels"),
+        (30, "binder", "_cliques.minimise"),
+    ],
 )
-def test_an_interrupt_gives_the_best_so_far(monkeypatch, n, place):
+def test_an_interrupt_gives_the_best_so_far(monkeypatch, n, loss, place):
     draws = pt.Draws(np.random.default_rng(n).integers(0, 3, (15, n)))
     calls = []
 
@@ -86,7 +98,6 @@ def test_an_interrupt_gives_the_best_so_far(monkeypatch, n, place):
         calls.append(1)
         raise KeyboardInterrupt
 
-    loss = "nid" if n == 9 else "binder"
     pt.estimate(draws, loss=loss, search="exact")
     monkeypatch.setattr(f"partita.search.exact.{place}", interrupted)
     with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
@@ -94,3 +105,55 @@ def test_an_interrupt_gives_the_best_so_far(monkeypatch, n, place):
     assert calls
     assert not best.info["is_optimal"]
     assert_allclose(best.expected_loss, pt.expected_loss(best.labels, draws, loss=loss))
+
+
+@pytest.mark.parametrize(("n", "loss"), [(12, "nid"), (12, "pear"), (40, "binder")])
+def test_cut_short_it_is_no_worse_than_auto(monkeypatch, n, loss):
+    pytest.importorskip("highspy")
+    draws = pt.Draws(np.random.default_rng(n).integers(0, 3, (9, n)))
+    auto = pt.estimate(draws, loss=loss, search=Greedy(), rng=5)
+    for place in ("kernels.exact.search_draws", "kernels.exact.search_similarity"):
+        monkeypatch.setattr(f"partita.search.exact.{place}", lambda *_: True)
+    monkeypatch.setattr("partita.search.exact._cliques.minimise", lambda _, own, __: (own, False))
+    monkeypatch.setattr("partita.search.exact.Clock.is_up", _up_in("exact.py", "_visit"))
+    best = pt.estimate(draws, loss=loss, search=Exact(time_limit=60), rng=5)
+    assert not best.info["is_optimal"]
+    assert best.expected_loss <= auto.expected_loss + 1e-12
+
+
+def _up_in(*place):
+    """A clock that is up where it is asked by this function of this file."""
+
+    def is_up(self):
+        asked = sys._getframe(1).f_code
+        return asked.co_filename.endswith(place[0]) and asked.co_name == place[1]
+
+    return is_up
+
+
+class Slow:
+    """A loss that can only be taken whole, and takes a while."""
+
+    needs = "draws"
+
+    def __call__(self, one, other):
+        time.sleep(2e-4)
+        return float(np.mean(np.asarray(one) != np.asarray(other)))
+
+
+def test_a_loss_taken_whole_heeds_the_limit():
+    draws = pt.Draws(np.random.default_rng(0).integers(0, 3, (5, 12)))
+    with pytest.warns(pt.errors.PartitaWarning, match=LATE):
+        best = pt.estimate(draws, loss=Slow(), search=Exact(time_limit=0.2), rng=0)
+    assert not best.info["is_optimal"]
+    assert best.info["cut_short"]
+    every = pt.expected_loss(draws.labels, draws, loss=Slow())
+    assert best.expected_loss <= every.min() + 1e-12
+
+
+def test_with_time_enough_there_is_no_warning():
+    draws = pt.Draws(np.random.default_rng(0).integers(0, 3, (5, 6)))
+    for loss in ("vi", "pear", "zero-one"):
+        best = pt.estimate(draws, loss=loss, search=Exact(time_limit=600), rng=0)
+        assert best.info["is_optimal"]
+        assert "cut_short" not in best.info

@@ -107,6 +107,7 @@ def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None)
                 "search": best.search_name,
                 "seed": best.seed,
                 "evidence": best.info.get("evidence"),
+                "cut_short": bool(best.info.get("cut_short")),
                 "sizes": best.sizes.tolist(),
                 "items": _common.records(frame),
             }

@@ -16,6 +16,8 @@ from partita.distributed._clock import (
     current,
     each_under,
     is_up,
+    notice,
+    noticing,
     stoppable,
     under,
 )
@@ -50,6 +52,8 @@ __all__ = [
     "map_blocks",
     "map_items",
     "map_pieces",
+    "notice",
+    "noticing",
     "one_blas_thread",
     "ordered_sum",
     "progress",

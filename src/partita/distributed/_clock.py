@@ -65,6 +65,31 @@ class Clock:
 
 
 _current: ContextVar[tuple[Clock | None, bool]] = ContextVar("clock", default=(None, False))
+_noticed: ContextVar[list[bool] | None] = ContextVar("noticed", default=None)
+
+
+@contextmanager
+def noticing() -> Iterator[list[bool]]:
+    """Notice whether something in the block was told to end before it was done.
+
+    The list that it gives is empty if not. Who asks a clock asks where there is more to do.
+    """
+    around = _noticed.get()
+    told: list[bool] = []
+    token = _noticed.set(told)
+    try:
+        yield told
+    finally:
+        _noticed.reset(token)
+        if around is not None:
+            around += told
+
+
+def notice() -> None:
+    """Say that something is being told to end before it is done."""
+    told = _noticed.get()
+    if told is not None:
+        told.append(True)
 
 
 @contextmanager
@@ -121,7 +146,10 @@ def is_up() -> bool:
     clock, _ = _current.get()
     if clock is not None and clock.was_stopped:
         raise OutOfTimeError
-    return clock is not None and clock.is_up()
+    if clock is None or not clock.is_up():
+        return False
+    notice()
+    return True
 
 
 def check() -> None:

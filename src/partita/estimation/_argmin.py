@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,9 @@ import numpy as np
 from partita import losses, validate
 from partita import search as searches
 from partita.diagnostics import disagreement
-from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
+from partita.errors import InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
+from partita.estimation._offers import Offers
 from partita.estimation._scale import way_taken
 from partita.estimation._weight import for_clusters
 from partita.evidence import Evidence, as_evidence, can_serve
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from partita.search import Candidate, Search
     from partita.typing import Seed
 
-_BATCH = 30_000_000  # labels of candidates evaluated together, at most
 _PATH_LABELS = 20_000_000  # labels kept along a path, at most
 _NOTHING_YET = (
     "no partition had been found yet, and nothing was written: the draws were still being read, or "
@@ -84,7 +84,8 @@ def estimate(
     -----
     PartitaWarning
         If the draws come in two or more chains that contradict each other; see
-        :func:`partita.diagnose`.
+        :func:`partita.diagnose`. If the ``time_limit`` of a search left some of its work undone;
+        ``info["cut_short"]`` is then True.
 
     Examples
     --------
@@ -112,13 +113,19 @@ def estimate(
     if device is not None:
         parts = searches.placed(parts, device)
 
+    undone: dict[str, None] = {}
+
     def run(weighted: Loss) -> Estimate:
-        return _minimise(parts, weighted, evidence, seed, n_jobs)
+        return _minimise(parts, weighted, evidence, seed, n_jobs, undone)
 
     with _nothing_yet():
         if n_clusters is not None:
-            return for_clusters(chosen, n_clusters, evidence.n_items, run)
-        return run(chosen)
+            found = for_clusters(chosen, n_clusters, evidence.n_items, run)
+        else:
+            found = run(chosen)
+    for said in undone:
+        warnings.warn(said, PartitaWarning, stacklevel=2)
+    return found
 
 
 @contextmanager
@@ -133,16 +140,19 @@ def _nothing_yet() -> Iterator[None]:
 
 
 def _minimise(
-    parts: tuple[Search, ...], loss: Loss, evidence: Evidence, seed: int, n_jobs: int
-) -> Estimate:
-    """Keep the best of what the searches offer; what is there, if Ctrl-C ends them early."""
+    parts: tuple[Search, ...], loss: Loss, evidence: Evidence, seed: int, n_jobs: int,
+    undone: dict[str, None],
+) -> Estimate:  # fmt: skip
+    """Keep the best of what the searches offer; what is there, if Ctrl-C ends them early.
+
+    To ``undone`` is added what they say that their time was too short for.
+    """
     children = np.random.SeedSequence(seed).spawn(len(parts))
     winners: list[_Winner] = []
     interrupted = False
     for part, child in zip(parts, children, strict=True):
-        offered = part.candidates(evidence, loss, rng=np.random.default_rng(child), n_jobs=n_jobs)
         try:
-            winner = _best(offered, part, loss, evidence, n_jobs)
+            winner = _best(part, loss, evidence, np.random.default_rng(child), n_jobs)
         except KeyboardInterrupt:
             if not winners:
                 raise
@@ -166,7 +176,10 @@ def _minimise(
             stacklevel=4,
         )
     found = _finish(best, loss, evidence, seed, n_jobs)
-    return replace(found, info={**found.info, "interrupted": True}) if interrupted else found
+    late = {winner.undone: None for winner in winners if winner.undone}
+    undone |= late
+    ended = {"interrupted": interrupted, "cut_short": bool(late)}
+    return replace(found, info={**found.info, **{k: v for k, v in ended.items() if v}})
 
 
 def warn_of_disagreement(evidence: Evidence, *, stacklevel: int = 3) -> None:
@@ -245,6 +258,7 @@ class _Winner:
     path: tuple[Step, ...]
     history: NDArray[np.float64]
     was_cut_short: bool = False
+    undone: str | None = None
 
 
 def _better(new: float, old: float) -> bool:
@@ -253,16 +267,17 @@ def _better(new: float, old: float) -> bool:
 
 
 def _best(
-    offered: Iterable[Candidate], search: Search, loss: Loss, evidence: Evidence, n_jobs: int
+    search: Search, loss: Loss, evidence: Evidence, rng: np.random.Generator, n_jobs: int
 ) -> _Winner | None:
     best: Candidate | None = None
     least = np.inf
     steps: dict[int, Step] = {}
     kept = 0
+    offers = Offers(search, loss, evidence, rng, n_jobs)
     cut_short = False
     began, came = time.monotonic(), []
     try:
-        for candidate, value in _scored(offered, search, loss, evidence, n_jobs):
+        for candidate, value in offers.scored():
             came.append((time.monotonic() - began, value, 1.0))
             if best is None or _better(value, least):
                 best, least = candidate, value
@@ -281,65 +296,7 @@ def _best(
         return None
     path = tuple(steps[rank] for rank in sorted(steps))
     history = np.array([*best.info.get("history", ()), *came], dtype=np.float64)
-    return _Winner(best, search, float(least), path, history, cut_short)
-
-
-def _scored(
-    offered: Iterable[Candidate], search: Search, loss: Loss, evidence: Evidence, n_jobs: int
-) -> Iterator[tuple[Candidate, float]]:
-    """Yield each candidate with its expected loss; those of unknown loss are evaluated together.
-
-    Those that wait for that when Ctrl-C ends the search are evaluated first.
-    """
-    waiting: list[Candidate] = []
-    most = max(1, _BATCH // evidence.n_items)
-    interrupts: list[KeyboardInterrupt] = []
-    for candidate in _until_interrupted(offered, interrupts):
-        _check(candidate, search, evidence.n_items)
-        if candidate.expected_loss is None:
-            waiting.append(candidate)
-            if len(waiting) < most:
-                continue
-        yield from _evaluated(waiting, loss, evidence, n_jobs)
-        waiting = []
-        if candidate.expected_loss is not None:
-            yield candidate, candidate.expected_loss
-    yield from _evaluated(waiting, loss, evidence, n_jobs)
-    if interrupts:
-        raise interrupts[0]
-
-
-def _until_interrupted(
-    offered: Iterable[Candidate], interrupts: list[KeyboardInterrupt]
-) -> Iterator[Candidate]:
-    """Yield what is offered until Ctrl-C, which is kept for later."""
-    try:
-        yield from offered
-    except KeyboardInterrupt as interrupt:
-        interrupts.append(interrupt)
-
-
-def _evaluated(
-    candidates: list[Candidate], loss: Loss, evidence: Evidence, n_jobs: int
-) -> Iterator[tuple[Candidate, float]]:
-    if candidates:
-        partitions = np.stack([candidate.labels for candidate in candidates])
-        values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
-        bad = values[~np.isfinite(values)]
-        if bad.size:
-            raise InvalidValueError(
-                f"`loss` must be finite; {losses.name_of(loss)} gave {bad[0]} for a candidate."
-            )
-        yield from zip(candidates, values.tolist(), strict=True)
-
-
-def _check(candidate: Candidate, search: Search, n_items: int) -> None:
-    labels = getattr(candidate, "labels", None)
-    if labels is None or np.shape(labels) != (n_items,):
-        raise InvalidTypeError(
-            f"A search must yield a Candidate with one label for each of the {n_items} items; "
-            f"{searches.name_of(search)} yielded {candidate!r}."
-        )
+    return _Winner(best, search, float(least), path, history, cut_short, offers.undone)
 
 
 def _step(candidate: Candidate, value: float, *, keep_labels: bool) -> Step:

@@ -149,7 +149,7 @@ def watch(
             rows, state = rows[~stopped], taken(xp, state, ~stopped)
         if not rows.size:
             break
-        if is_up():
+        if number < looks.most and is_up():
             n_iter[rows] = number * looks.every
             break
     if rows.size:
@@ -171,7 +171,7 @@ def run_compiled(
     scalars = np.array([state.beta[0], state.cap[0], state.objective[0], looks.floor])
     at_once = max(1, int(_CALL / (cost * looks.every)))
     n_iter, converged = 0, False
-    while n_iter < looks.most * looks.every and not converged:
+    while n_iter < looks.most * looks.every and not converged and not (n_iter and is_up()):
         n_looks = min(at_once, looks.most - n_iter // looks.every)
         before = scalars[2]
         done = call(*arrays, scalars, looks.every, looks.tolerance, n_looks)
@@ -180,8 +180,6 @@ def run_compiled(
         if n_looks == 1:  # the loop stops after its one look either way
             now = scalars[2]
             converged = bool(before - now <= looks.tolerance * max(now, looks.floor))
-        if is_up():
-            break
     beta, cap, objective = (scalars[i : i + 1] for i in range(3))
     found = [x[None] for x in arrays]
     half = len(found) // 2

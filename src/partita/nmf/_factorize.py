@@ -12,7 +12,7 @@ import numpy as np
 
 from partita import devices, validate
 from partita.devices import to_host
-from partita.distributed import is_up
+from partita.distributed import is_up, noticing
 from partita.nmf import _fast, _landmarks, _multiplicative, _readings, _starts
 from partita.nmf._common import Factors, Model, Target, Width, device_block
 from partita.nmf._parallel import mapper, one_blas_thread
@@ -178,7 +178,7 @@ def _mu(
 
 def _unless_late(model: Model, V: Any, start: Factors, number: int) -> Any:
     """One restart of R's updates; none where the time is up, but for the first."""
-    return None if is_up() and number else _multiplicative.solve(model, V, start)
+    return None if number and is_up() else _multiplicative.solve(model, V, start)
 
 
 def _scored(
@@ -277,19 +277,22 @@ def factorize_ranks(
     if solver == "mu" and _is_small(target, len(ranks) * n_init):
         chosen = NAMES[model]
         begun = [_starts.starts(target, chosen, rank, n_init, "random", seed) for rank in ranks]
-        for rank, fits in zip(ranks, _mu_of_ranks(chosen, target, begun), strict=True):
-            yield replace(_reported(fits, model, rank, solver, "balance"), cut_short=is_up())
+        with noticing() as was_cut:
+            stacked = _mu_of_ranks(chosen, target, begun)
+        for rank, fits in zip(ranks, stacked, strict=True):
+            is_short = bool(was_cut) and not fits.converged.all()
+            yield replace(_reported(fits, model, rank, solver, "balance"), cut_short=is_short)
         return
     apart = mapper(1)
     lane = nullcontext if target.is_numpy else devices.of(target.array).lane
 
     def work(rank: int) -> Factorization:
-        with lane():
+        with lane(), noticing() as was_cut:
             found = fit(
                 target, NAMES, model=model, rank=rank, n_init=n_init, solver=solver, init="random",
                 normalize="balance", seed=seed, parallel=apart,
             )  # fmt: skip
-        return replace(found, cut_short=is_up())
+        return replace(found, cut_short=bool(was_cut))
 
     at_once = n_jobs if target.is_numpy else _in_flight(target, NAMES[model], n_init, solver)
     for lo in range(0, len(ranks), at_once):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from partita.devices import to_host
-from partita.distributed import is_up
+from partita.distributed import is_up, noticing
 from partita.nmf._accelerate import KEEP, Looks, State, run
 from partita.nmf._common import NOISE, Factors
 from partita.nmf._stacks import joined, taken
@@ -50,10 +50,11 @@ def solve(
     if target.fits is not None and (model.name, begins) in target.fits:
         known: Fits = target.fits[model.name, begins]
         return known
-    if base is not None:
-        starts = solve(base, target, starts, parallel, begins=begins).factors
-    fits = _stages(model, target, starts, parallel)
-    if target.fits is not None and not is_up():
+    with noticing() as was_cut:
+        if base is not None:
+            starts = solve(base, target, starts, parallel, begins=begins).factors
+        fits = _stages(model, target, starts, parallel)
+    if target.fits is not None and not was_cut:
         target.fits[model.name, begins] = fits
     return fits
 
@@ -94,7 +95,7 @@ def _unless_late(
     model: Model, target: Target, starts: Factors, tolerance: float, number: int
 ) -> Fits | None:
     """A rough fit of one restart; none where the time is up, but for the first."""
-    if is_up() and number:
+    if number and is_up():
         return None
     return _first(model, target, _one(starts, number), tolerance, number)
 

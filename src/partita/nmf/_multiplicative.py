@@ -112,18 +112,17 @@ def solve_all(
             same = np.where(to_host(xp.all(now == before, axis=-1)), same + 1, 0)
         before = now
         stopped = same > PATIENCE
-        if is_up():
+        if stopped.any():
+            n_iter[running[stopped]] = i
+            for at in np.flatnonzero(stopped).tolist():
+                found[running[at]] = _one(stack, at)
+            running, same = running[~stopped], same[~stopped]
+            if not running.size:
+                break
+            stack, before, width = taken(xp, (stack, before, width), ~stopped)
+        if i < MAX_ITERATIONS and is_up():
             n_iter[running] = i
             break
-        if not stopped.any():
-            continue
-        n_iter[running[stopped]] = i
-        for at in np.flatnonzero(stopped).tolist():
-            found[running[at]] = _one(stack, at)
-        running, same = running[~stopped], same[~stopped]
-        if not running.size:
-            break
-        stack, before, width = taken(xp, (stack, before, width), ~stopped)
     for left, fit in enumerate(running.tolist()):
         found[fit] = _one(stack, left)
     return found, n_iter, ~np.isin(np.arange(n_fits), running)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from partita import validate
+import numpy as np
+
+from partita import losses, validate
+from partita.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    import numpy as np
+    from numpy.typing import NDArray
 
     from partita.evidence import Evidence
     from partita.losses import Loss
@@ -42,12 +45,38 @@ class Candidate:
 
 @runtime_checkable
 class Search(Protocol):
-    """What a search must be: something that supplies candidates."""
+    """What a search must be: something that supplies candidates.
+
+    A generator may return, at its end, a sentence that says what a time limit left undone;
+    :func:`partita.estimate` then warns with it and sets ``info["cut_short"]``.
+    """
 
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield the partitions to score."""
+
+
+def offered_by(
+    search: Search, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
+) -> Generator[Candidate, None, str | None]:
+    """Yield what a search supplies, and return what it says a time limit left undone."""
+    offered: Any = search.candidates(evidence, loss, rng=rng, n_jobs=n_jobs)
+    said = yield from offered
+    return said if isinstance(said, str) and said else None
+
+
+def values_of(
+    partitions: IntArray, loss: Loss, evidence: Evidence, *, n_jobs: int
+) -> NDArray[np.float64]:
+    """Return the expected loss of each partition, of shape (p,); all must be finite."""
+    values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
+    bad = values[~np.isfinite(values)]
+    if bad.size:
+        raise InvalidValueError(
+            f"`loss` must be finite; {losses.name_of(loss)} gave {bad[0]} for a candidate."
+        )
+    return values
 
 
 def check_room(name: str, evidence: Evidence, copies: int) -> None:

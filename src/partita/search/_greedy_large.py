@@ -33,13 +33,13 @@ R = TypeVar("R")
 
 
 def search_large(
-    settings: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n_jobs: int
-) -> Iterator[Candidate]:
+    settings: Any, loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, n_jobs: int,
+    clock: Clock,
+) -> Iterator[Candidate]:  # fmt: skip
     """Yield the best partition of the landmarks extended and moved on; and of any labels given.
 
     Ctrl-C is raised after the best so far.
     """
-    clock = Clock(settings.time_limit)
     some = sample(evidence, validate.seed(rng))
     scored = stand_in(loss)
     limit = min(settings.max_clusters or evidence.n_items, evidence.n_items)
@@ -60,6 +60,7 @@ def search_large(
         half = Clock(None if left is None else left / 2)
         plan = Plan(small, scored, some.evidence, rng, n_jobs, half)
         labels, about = _on_landmarks(plan, some, limit, clock)
+        clock.has_ended_work |= half.has_ended_work
     yield from _moved_on(labels, evidence, loss, limit, clock, about)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +15,12 @@ from partita.errors import InvalidValueError
 from partita.losses import Binder, RatioLoss, name_of
 from partita.partitions import canonical
 from partita.search import _cliques
-from partita.search._common import Candidate
+from partita.search._common import Candidate, values_of
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_problem import problem
-from partita.search._greedy_run import Run
+from partita.search._greedy_search import Settings, search_greedily
 from partita.search._greedy_similarity import SimilarityProblem
+from partita.search._hierarchy import dendrogram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +29,13 @@ if TYPE_CHECKING:
     from partita.losses import Loss
 
 MOST_ITEMS = 12
-_STARTS = 8
+_SLICE = 0.01  # seconds that partitions are scored together for, about
+_BATCH = 4_096  # of which there are so many, at most
+_DRAWS = 1_000  # that are looked at first, at most
+_LATE = (
+    "`time_limit` was too short to prove that no partition is better; this is the best one that "
+    "was found. Allow more seconds."
+)
 
 
 @dataclass(frozen=True)
@@ -35,13 +44,14 @@ class Exact:
 
     Up to 12 items any loss is minimised by visiting every partition, each from the one before.
     Beyond that Binder's loss is minimised by branch and bound on the linear program of
-    :func:`partita.certify`, from a greedy start; other losses are refused.
+    :func:`partita.certify`, from what ``auto`` finds; other losses are refused.
 
     Parameters
     ----------
     time_limit : float, optional
-        Seconds after which the best so far is returned; ``info["is_optimal"]`` of the estimate
-        says whether it was proved best.
+        Seconds after which the best so far is returned, with a warning; ``info["is_optimal"]`` of
+        the estimate says whether it was proved best. Where there is a limit the search begins with
+        what ``auto`` would do, so that with as much time it finds nothing worse.
     max_clusters : int, optional
         At most this many clusters; n if None. Only where every partition is visited.
 
@@ -64,23 +74,34 @@ class Exact:
 
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
-    ) -> Iterator[Candidate]:
-        """Yield the best partition, or all of them if the loss can only be scored whole."""
+    ) -> Generator[Candidate, None, str | None]:
+        """Yield the best partition; after Ctrl-C, the best so far. Return whether time ran out."""
         clock = Clock(self.time_limit)
         n = evidence.n_items
-        if n > MOST_ITEMS:
-            if not isinstance(loss, Binder) or self.max_clusters is not None:
-                raise InvalidValueError(
-                    f"`search` 'exact' visits every partition of at most {MOST_ITEMS} items and "
-                    f"beyond that minimises only Binder's loss, with any number of clusters; got "
-                    f"{n} items and {name_of(loss)!r}. Use 'auto'."
-                )
-            yield from _branch_and_bound(evidence, loss, rng, clock)
+        is_large = n > MOST_ITEMS
+        if is_large and (not isinstance(loss, Binder) or self.max_clusters is not None):
+            raise InvalidValueError(
+                f"`search` 'exact' visits every partition of at most {MOST_ITEMS} items and "
+                f"beyond that minimises only Binder's loss, with any number of clusters; got "
+                f"{n} items and {name_of(loss)!r}. Use 'auto'."
+            )
+        limit, proved = min(self.max_clusters or n, n), True
+        if is_large:
+            offered = _branch_and_bound(evidence, loss, rng, n_jobs, clock)
         elif isinstance(loss, RatioLoss):
-            yield from _visit(evidence, loss, min(self.max_clusters or n, n), clock)
+            settings = Settings(max_clusters=self.max_clusters)
+            known = (
+                ()
+                if self.time_limit is None
+                else search_greedily(settings, evidence, loss, rng, n_jobs, clock)
+            )
+            offered = _visit(evidence, loss, limit, clock, known)
         else:
-            for labels in _all(n, min(self.max_clusters or n, n)):
-                yield Candidate(labels, info={"is_optimal": True})
+            offered = _score_all(evidence, loss, limit, n_jobs, clock)
+        for one in offered:
+            proved = bool(one.info["is_optimal"])
+            yield one
+        return _LATE if clock.has_ended_work and not proved else None
 
 
 def _all(n: int, limit: int) -> Iterator[NDArray[np.int64]]:
@@ -91,60 +112,113 @@ def _all(n: int, limit: int) -> Iterator[NDArray[np.int64]]:
             yield labels.copy()
 
 
-def _visit(evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock) -> Iterator[Candidate]:
-    """Visit every partition, from all items together; Ctrl-C is raised after the best so far."""
+def _likely(evidence: Evidence, limit: int) -> Iterator[NDArray[np.int64]]:
+    """The partitions to look at first: cuts of a dendrogram, and draws."""
+    tree = dendrogram(evidence, "average")
+    for k in range(1, limit + 1):
+        yield canonical(tree.cut(k))
+    for row in evidence.distinct.labels[:_DRAWS] if evidence.has_draws else ():
+        labels = canonical(row)
+        if labels.max() < limit:
+            yield labels
+
+
+def _score_all(
+    evidence: Evidence, loss: Loss, limit: int, n_jobs: int, clock: Clock
+) -> Iterator[Candidate]:
+    """Score every partition, some at a time, under a loss that can only be taken whole.
+
+    Ctrl-C is raised after the best so far, if there is any.
+    """
+    n, best, least, size = evidence.n_items, None, np.inf, 1
+    every = chain(_likely(evidence, limit), _all(n, limit))
+    is_all = False
+    try:
+        while not is_all and not (best is not None and clock.is_up()):
+            some = list(islice(every, size))
+            is_all = len(some) < size
+            began = time.monotonic()
+            if some:
+                values = values_of(np.stack(some), loss, evidence, n_jobs=n_jobs)
+                if values.min() < least:
+                    least, best = float(values.min()), some[int(np.argmin(values))]
+            is_quick = time.monotonic() - began < _SLICE
+            size = min(_BATCH, 2 * size) if is_quick else max(1, size // 2)
+    except KeyboardInterrupt:
+        if best is not None:
+            yield Candidate(best, expected_loss=least, info={"is_optimal": False})
+        raise
+    assert best is not None
+    yield Candidate(best, expected_loss=least, info={"is_optimal": is_all})
+
+
+def _visit(
+    evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock, known: Iterable[Candidate]
+) -> Iterator[Candidate]:
+    """Visit every partition, from all items together; ``known`` ones are to be beaten.
+
+    Ctrl-C is raised after the best so far.
+    """
     shared = problem(loss, evidence, merge=False)
     n = evidence.n_items
     state: Any = shared.state()
     labels, highest = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     state.load(labels)
     best, best_labels = np.array([state.value]), labels.copy()
-    tail: tuple[Any, ...] = (best, best_labels)
-    compiled: Any = kernels.exact
-    if isinstance(shared, SimilarityProblem):
-        head: tuple[Any, ...] = (
-            shared.matrix, shared.cell, shared.shape, shared.grid, shared.t, shared.num, shared.den,
-        )  # fmt: skip
-        search, steps = compiled.search_similarity, 20_000
-    else:
-        counts = np.zeros((int(shared.offsets[-1]), n), dtype=np.uint16)
-        kernels.greedy_draws.load(shared.rows, shared.weight, labels, counts)
-        sizes = np.bincount(labels, minlength=n)
-        head = (
-            shared.rows, shared.cell, counts, sizes, state.j, shared.t, shared.p, shared.num,
-            shared.den,
-        )  # fmt: skip
-        search, steps = compiled.search_draws, max(1, 2_000_000 // shared.m)
     more = True
     try:
+        for one in known:
+            state.load(one.labels)
+            if state.value < best[0]:
+                best[0], best_labels[:] = state.value, one.labels
+        state.load(labels)
+        search, head, steps = _visitor(shared, state)
         while more and not clock.is_up():
-            more = search(labels, highest, *head, limit, steps, *tail)
+            more = search(labels, highest, *head, limit, steps, best, best_labels)
     except KeyboardInterrupt:
         yield Candidate(best_labels, info={"is_optimal": False})
         raise
     yield Candidate(best_labels, info={"is_optimal": not more})
 
 
+def _visitor(shared: Any, state: Any) -> tuple[Any, tuple[Any, ...], int]:
+    """The compiled visit of partitions, what it needs, and how many it makes in a call."""
+    compiled: Any = kernels.exact
+    if isinstance(shared, SimilarityProblem):
+        head: tuple[Any, ...] = (
+            shared.matrix, shared.cell, shared.shape, shared.grid, shared.t, shared.num, shared.den,
+        )  # fmt: skip
+        return compiled.search_similarity, head, 20_000
+    labels = state.labels
+    counts = np.zeros((int(shared.offsets[-1]), labels.size), dtype=np.uint16)
+    kernels.greedy_draws.load(shared.rows, shared.weight, labels, counts)
+    head = (
+        shared.rows, shared.cell, counts, np.bincount(labels, minlength=labels.size), state.j,
+        shared.t, shared.p, shared.num, shared.den,
+    )  # fmt: skip
+    return compiled.search_draws, head, max(1, 2_000_000 // shared.m)
+
+
 def _branch_and_bound(
-    evidence: Evidence, loss: Binder, rng: np.random.Generator, clock: Clock
+    evidence: Evidence, loss: Any, rng: np.random.Generator, n_jobs: int, clock: Clock
 ) -> Iterator[Candidate]:
     """The best partition of every component; Ctrl-C is raised after the best so far."""
-    shared = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
-    run, least, labels = Run(shared.state(), rng, shared.n, clock), np.inf, np.arange(shared.n)
-    proved = True
+    proved, labels = True, None
     try:
-        for _ in range(_STARTS):
-            run.grow()
-            run.go(("sweep", "merge", "rebuild", "graft"), 4.0)
-            if run.state.value < least:
-                least, labels = run.state.value, canonical(run.state.labels)
+        shared = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
         d = _cliques.costs(shared.matrix, loss.a)
+        for one in search_greedily(Settings(), evidence, loss, rng, n_jobs, clock):
+            found = canonical(one.labels)
+            if labels is None or _cliques.joined(found, d) < _cliques.joined(labels, d):
+                labels = found
+        assert labels is not None
         for items in _cliques.components(d):
             part = np.ascontiguousarray(d[np.ix_(items, items)])
             own, is_best = _cliques.minimise(part, canonical(labels[items]), clock)
             proved &= is_best
             labels[items] = own + labels.max() + 1
     except KeyboardInterrupt:
-        yield Candidate(canonical(labels), info={"is_optimal": False})
+        if labels is not None:
+            yield Candidate(canonical(labels), info={"is_optimal": False})
         raise
     yield Candidate(canonical(labels), info={"is_optimal": proved})

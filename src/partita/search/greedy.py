@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,8 @@ from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.partitions import canonical
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
-from partita.search._greedy_large import goes_in_rounds, search_large
-from partita.search._greedy_plan import Plan
-from partita.search._greedy_problem import check
 from partita.search._greedy_run import MOVES
+from partita.search._greedy_search import PATIENCE, STARTS, USUAL, search_greedily
 from partita.search._greedy_starts import KINDS
 
 if TYPE_CHECKING:
@@ -26,6 +24,10 @@ if TYPE_CHECKING:
 
 
 _OF_RUNS = ("n_runs", "starts", "moves", "patience", "max_draws")
+_LATE = (
+    "`time_limit` was too short for all that the search would have tried; this is the best "
+    "partition that it had found. Allow more seconds."
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Greedy:
         If n_runs is None those of the first kinds come first, and the others only where these do
         not agree or are quick.
     time_limit : float, optional
-        Seconds after which the best so far is returned.
+        Seconds after which the best so far is returned, with a warning if there was more to try.
     moves : tuple of str
         Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"`` and ``"graft"`` (take a cluster
         over from a draw, or what is similar to an item, and let the rest settle).
@@ -93,10 +95,10 @@ class Greedy:
 
     n_runs: int | None = None
     max_clusters: int | None = None
-    starts: tuple[Any, ...] = ("sequential", "draws", "losses", "average", "one", "random")
+    starts: tuple[Any, ...] = STARTS
     time_limit: float | None = None
-    moves: tuple[str, ...] = ("sweep", "merge", "rebuild", "graft")
-    patience: float = 2.0
+    moves: tuple[str, ...] = USUAL
+    patience: float = PATIENCE
     max_draws: int | None = None
 
     def __post_init__(self) -> None:
@@ -118,26 +120,18 @@ class Greedy:
 
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
-    ) -> Iterator[Candidate]:
+    ) -> Generator[Candidate, None, str | None]:
         """Yield the partition that each run ended with, or the best of them.
 
-        Ctrl-C is raised after the best so far, where there is one.
+        Ctrl-C is raised after the best so far, where there is one. What is returned at the end
+        says whether the time was too short.
         """
-        held = evidence.searched(check(loss).needs)
-        if held is None or goes_in_rounds(check(loss), held):
-            for one in search_large(self, check(loss), evidence, rng, n_jobs):
-                if one.info.get("many_clusters"):
-                    self._warn_of_unused()
-                yield one
-            return
-        plan = Plan(self, check(loss), held, rng, n_jobs, Clock(self.time_limit))
-        try:
-            yield from plan.run()
-        except KeyboardInterrupt:
-            found = plan.best_so_far()
-            if found is not None:
-                yield found
-            raise
+        clock = Clock(self.time_limit)
+        for one in search_greedily(self, evidence, loss, rng, n_jobs, clock):
+            if one.info.get("many_clusters"):
+                self._warn_of_unused()
+            yield one
+        return _LATE if clock.has_ended_work else None
 
     def _warn_of_unused(self) -> None:
         """Say what was asked for and changes nothing where clusters are many."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import losses, nmf, validate
-from partita.distributed import Clock, OutOfTimeError, each_under, progress, stoppable
-from partita.errors import InvalidValueError, PartitaWarning
+from partita.distributed import Clock, OutOfTimeError, each_under, noticing, progress, stoppable
+from partita.errors import InvalidValueError
 from partita.partitions import smallest_dtype
 from partita.search._common import Candidate
 from partita.search._nmf_large import from_landmarks
@@ -114,13 +113,15 @@ class NMF:
 
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
-    ) -> Iterator[Candidate]:
-        """Yield, rank by rank, one partition for each reading of the best restart."""
+    ) -> Generator[Candidate, None, str | None]:
+        """Yield, rank by rank, one partition for each reading of the best restart.
+
+        What is returned at the end says which ranks the time was too short for, if any.
+        """
         n, clock = evidence.n_items, Clock(self.time_limit)
         ranks = [k for k in self.ranks if k <= n] or [n]
         if self._goes_through_draws(evidence):
-            yield from self._streamed(evidence, loss, ranks, rng, n_jobs, clock)
-            return
+            return (yield from self._streamed(evidence, loss, ranks, rng, n_jobs, clock))
         with progress(len(ranks) * self.n_init, f"nmf-{self.model}") as bar:
             found = nmf.factorize_ranks(
                 evidence.similarity,
@@ -139,17 +140,19 @@ class NMF:
             for fit in watched(clock, found):
                 bar.advance(self.n_init, f"rank {fit.rank}")
                 if fit.cut_short and any("cut_short" not in one.info for one in offered):
-                    break
+                    continue
                 read = [replace(one, info={**one.info, **matrix}) for one in self.read(fit)]
                 yield from read
                 offered += read
-        _warn_of_ranks(ranks, offered)
-        if self.polish and not clock.is_up():
-            values = losses.expected(
-                loss, np.stack([c.labels for c in offered]), evidence, n_jobs=n_jobs
-            )
-            best = offered[int(np.argmin(values))]
-            yield self._polished(best, evidence, loss, rng, clock, matrix)
+        if not self.polish or clock.is_up():
+            return _too_short_for(ranks, offered, polish=self.polish)
+        partitions = np.stack([c.labels for c in offered])
+        values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
+        best = offered[int(np.argmin(values))]
+        with noticing() as was_cut:
+            polished = self._polished(best, evidence, loss, rng, clock, matrix)
+        yield polished
+        return _too_short_for(ranks, offered, polish=bool(was_cut))
 
     def _polished(
         self, best: Candidate, evidence: Evidence, loss: Loss, rng: np.random.Generator,
@@ -181,7 +184,7 @@ class NMF:
     def _streamed(
         self, evidence: Evidence, loss: Loss, ranks: list[int], rng: np.random.Generator,
         n_jobs: int, clock: Clock,
-    ) -> Iterator[Candidate]:  # fmt: skip
+    ) -> Generator[Candidate, None, str | None]:  # fmt: skip
         """Yield the best reading of each rank; memberships only where it is the best so far.
 
         Where the time is up, or Ctrl-C comes, before any rank is done, the best of the landmarks.
@@ -202,10 +205,13 @@ class NMF:
             yield offered[0]
         if isinstance(end, KeyboardInterrupt):
             raise end
-        _warn_of_ranks(ranks, offered)
-        if self.polish and not clock.is_up():
-            best = min(offered, key=lambda one: one.expected_loss or 0.0)
-            yield self._polished(best, evidence, loss, rng, clock, {})
+        if not self.polish or clock.is_up():
+            return _too_short_for(ranks, offered, polish=self.polish)
+        best = min(offered, key=lambda one: one.expected_loss or 0.0)
+        with noticing() as was_cut:
+            polished = self._polished(best, evidence, loss, rng, clock, {})
+        yield polished
+        return _too_short_for(ranks, offered, polish=bool(was_cut))
 
     def _each_rank(
         self, shared: nmf.Streamed, evidence: Evidence, loss: Loss, n_jobs: int, clock: Clock
@@ -251,19 +257,22 @@ class NMF:
             )
 
 
-def _warn_of_ranks(ranks: list[int], offered: list[Candidate]) -> None:
-    """Say which ranks the time was too short for."""
+def _too_short_for(ranks: list[int], offered: list[Candidate], *, polish: bool) -> str | None:
+    """Say which ranks the time was too short for, and whether for the polishing."""
     done = {one.info["rank"] for one in offered if "cut_short" not in one.info}
     left = [rank for rank in ranks if rank not in done]
-    if left:
-        what = ", ".join(map(str, left))
-        warnings.warn(
-            f"`time_limit` was too short for the ranks {what}; "
-            + ("the others are what was chosen from." if done else "this is what they had come to.")
-            + " Allow more seconds, or try fewer `ranks` or restarts (`n_init`).",
-            PartitaWarning,
-            stacklevel=3,
-        )
+    if not left:
+        said = "`time_limit` was too short for all of the polishing (`polish`). Allow more seconds."
+        return said if polish else None
+    noun = "rank" if len(left) == 1 else "ranks"
+    what = f"the {noun} {', '.join(map(str, left))}"
+    came = "this is what it had come to" if len(left) == 1 else "this is what they had come to"
+    if done:
+        came = "the others are what was chosen from"
+    return (
+        f"`time_limit` was too short for {what}{' and the polishing' if polish else ''}; {came}. "
+        "Allow more seconds, or try fewer `ranks` or restarts (`n_init`)."
+    )
 
 
 def _about(fit: Factorization, how: str, reading: nmf.Reading) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from partita.losses import RatioLoss
-from partita.search._common import Candidate, Search
+from partita.search._common import Candidate, Search, offered_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,8 +44,8 @@ class Portfolio:
 
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
-    ) -> Iterator[Candidate]:
-        """Yield what the searches that fit supply."""
+    ) -> Generator[Candidate, None, str | None]:
+        """Yield what the searches that fit supply, and return what they left undone."""
         parts: tuple[Search, ...] = (self.direct,)
         if evidence.n_items <= _TINY:
             parts = (self.tiny,)
@@ -55,5 +55,8 @@ class Portfolio:
                 for part in self.otherwise
                 if evidence.has_draws or getattr(part, "needs", "either") != "draws"
             )
+        undone: dict[str, None] = {}
         for part in parts:
-            yield from part.candidates(evidence, loss, rng=rng, n_jobs=n_jobs)
+            left = yield from offered_by(part, evidence, loss, rng=rng, n_jobs=n_jobs)
+            undone |= {left: None} if left else {}
+        return " ".join(undone) or None

@@ -1,0 +1,173 @@
+"""A time limit that leaves work undone says so, once; one that does not says nothing."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+import partita as pt
+from partita.cli import main
+from partita.errors import PartitaWarning
+from partita.search import NMF, Greedy, limited
+from partita.search._greedy_search import Settings
+
+LATE = "`time_limit` was too short"
+
+
+@pytest.fixture(scope="module")
+def some():
+    """Sixty items of four clusters that overlap."""
+    return pt.datasets.simulate_draws(60, 80, n_clusters=4, noise=0.5, rng=3)
+
+
+def said_by(*args, **kwargs):
+    """The estimate, and what was said of a time limit."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        best = pt.estimate(*args, **kwargs)
+    return best, [str(one.message) for one in said if LATE in str(one.message)]
+
+
+def searches():
+    """Every search that takes a limit, and ``auto``."""
+    found = {name: one for name, one in pt.search.NAMES.items() if hasattr(one, "time_limit")}
+    assert {"auto", "greedy", "salso", "nmf-kl", "exact"} <= set(found)
+    return sorted(found.items())
+
+
+@pytest.mark.parametrize(("name", "search"), searches())
+def test_every_search_with_a_limit_says_so_once_or_not_at_all(some, name, search):
+    if name.startswith("nmf"):
+        search = NMF(search.model, ranks=(2, 4), n_init=1)
+    if name == "exact":
+        pytest.importorskip("highspy")
+    best, said = said_by(some, loss="binder", search=limited(search, 1e-6), rng=0)
+    assert len(said) == 1
+    assert best.info["cut_short"]
+    best, said = said_by(some, loss="binder", search=limited(search, 600.0), rng=0)
+    assert not said
+    assert "cut_short" not in best.info
+
+
+@pytest.mark.parametrize("search", [Greedy(time_limit=600), Greedy(n_runs=3, time_limit=600)])
+def test_a_limit_that_ends_nothing_is_not_mentioned(some, search, monkeypatch):
+    asked = []
+
+    def up_after(most):
+        def is_up(self):
+            asked.append(1)
+            return len(asked) > most
+
+        monkeypatch.setattr("partita.distributed.Clock.is_up", is_up)
+
+    up_after(np.inf)
+    whole, said = said_by(some, search=search, rng=0)
+    assert not said
+    n_asked = len(asked)
+    asked.clear()
+    up_after(n_asked)  # the time is over right after it was asked for the last time
+    best, said = said_by(some, search=search, rng=0)
+    assert not said
+    assert best.expected_loss == whole.expected_loss
+    for most in (0, n_asked // 2):
+        asked.clear()
+        up_after(most)
+        assert len(said_by(some, search=search, rng=0)[1]) == 1
+
+
+def test_a_wanted_number_of_clusters_takes_many_searches_and_one_warning(some):
+    search = Greedy(time_limit=1e-6)
+    _, said = said_by(some, search=search, n_clusters=59, rng=0)
+    assert len(said) == 1
+
+
+def test_starts_that_are_cut_short_are_not_mentioned_apart(some):
+    search = Greedy(starts=(Greedy(n_runs=2), NMF("ls", ranks=(2, 3))), time_limit=1e-6)
+    _, said = said_by(some, search=search, rng=0)
+    assert len(said) == 1
+    assert "all that the search would have tried" in said[0]
+
+
+def test_several_searches_say_each_their_own(some):
+    search = [Greedy(time_limit=1e-6), NMF("ls", ranks=(2,), n_init=1, time_limit=1e-6)]
+    best, said = said_by(some, search=search, rng=0)
+    assert [" the rank 2; this is what it had come to" in one for one in said] == [False, True]
+    assert best.info["cut_short"]
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_polishing_that_time_is_too_short_for(some, is_over, monkeypatch):
+    if is_over:  # before the polishing, else in it
+        monkeypatch.setattr("partita.search.nmf.Clock.is_up", lambda self: self.left() is not None)
+        monkeypatch.setattr("partita.distributed._clock.is_up", lambda: False)
+        monkeypatch.setattr("partita.nmf._factorize.is_up", lambda: False)
+    else:
+        monkeypatch.setattr("partita.search.nmf.Clock.left", lambda _: 1e-9)
+    search = NMF("ls", ranks=(4,), n_init=1, polish=True, time_limit=600)
+    monkeypatch.setattr("partita.nmf._hals.is_up", lambda: False)
+    monkeypatch.setattr("partita.nmf._fast.is_up", lambda: False)
+    monkeypatch.setattr("partita.nmf._accelerate.is_up", lambda: False)
+    _, said = said_by(some, search=search, rng=0)
+    assert said == [f"{LATE} for all of the polishing (`polish`). Allow more seconds."]
+
+
+def test_ranks_in_one_stack_that_are_done_are_not_cut_short(some, monkeypatch):
+    pytest.importorskip("torch")
+    search = NMF("kl", ranks=(2, 3), n_init=2, solver="mu", device="torch:cpu", time_limit=600)
+    read = NMF.read
+
+    def late(self, fit):  # time runs out when all was done
+        monkeypatch.setattr("partita.distributed.Clock.is_up", lambda _: True)
+        return read(self, fit)
+
+    monkeypatch.setattr(NMF, "read", late)
+    best, said = said_by(some, search=search, rng=0)
+    assert not said
+    assert [step.rank for step in best.path] == [2, 3]
+
+
+def test_a_search_of_ones_own_may_say_so_too(some):
+    class Mine:
+        def candidates(self, evidence, loss, *, rng, n_jobs):
+            yield pt.search.Candidate(np.zeros(60, dtype=np.int64))
+            return "`time_limit` was too short for mine."
+
+    best, said = said_by(some, search=[Mine(), "draws"], rng=0)
+    assert said == ["`time_limit` was too short for mine."]
+    assert best.info["cut_short"]
+
+
+def test_exact_begins_with_what_auto_does():
+    plain, usual = Greedy(), Settings()
+    assert all(getattr(plain, one.name) == getattr(usual, one.name) for one in fields(usual))
+    assert {one.name for one in fields(usual)} == {one.name for one in fields(plain)} - {
+        "time_limit"
+    }
+
+
+@pytest.mark.filterwarnings("always:`time_limit` was too short")
+def test_the_shell_says_so_in_its_words(some, tmp_path, capsys):
+    some.save(tmp_path / "draws.npz")
+    words = ["estimate", str(tmp_path / "draws.npz"), "--seed", "0", "--format", "json"]
+    assert main([*words, "--time-limit", "1e-6"]) == 0
+    said = capsys.readouterr()
+    assert said.err.count("warning: --time-limit was too short for all that the search") == 1
+    assert '"cut_short": true' in said.out
+    assert main([*words, "--time-limit", "600"]) == 0
+    said = capsys.readouterr()
+    assert not said.err
+    assert '"cut_short": false' in said.out
+
+
+def test_an_interrupt_is_not_said_to_be_a_limit(some, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("partita.search._greedy_run.Run.shake", interrupted)
+    with pytest.warns(PartitaWarning, match="interrupted") as said:
+        best = pt.estimate(some, search=Greedy(n_runs=2, time_limit=600), rng=0)
+    assert len(said) == 1
+    assert "cut_short" not in best.info
