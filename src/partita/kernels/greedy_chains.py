@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _gain, _own, _shift, expected, near_own
+from partita.kernels.greedy_draws import _gain, _shift, expected, mine
 from partita.kernels.greedy_pairs import _score
 
 _TARGETS = 24  # clusters that items are moved into, at most
@@ -55,13 +55,11 @@ def _next(
         i = chosen[a]
         w, s = weight[i], sizes[labels[i]]
         de = cell[sizes[target] + w] - cell[sizes[target]] - cell[s] + cell[s - w]
-        gain = -slope * de
+        gain = -mine(rows[i], labels[i], w, cell, step, counts, alpha32, alpha, own) - slope * de
         if w == 1:
             gain += _near_gain(rows[i], target, table, alpha32)
-            gain -= near_own(rows[i], labels[i], step, counts, alpha32)
         else:
             gain += _gain(rows[i], target, w, cell, counts, alpha)
-            gain -= _own(rows[i], labels[i], w, cell, counts, alpha, own)
         if gain > most:
             best, most = a, gain
     return best
@@ -81,8 +79,8 @@ def chains(
     that ends it. Returns the loss.
     """
     _score(
-        rows, weight, cell, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block,
-        gains, own, scores,
+        rows, weight, cell, step, counts, table, labels, sizes, alpha32, alpha, slope, fresh,
+        block, gains, own, scores,
     )  # fmt: skip
     width = sizes.shape[0]
     tops, chosen = np.full(width, np.inf), np.empty(n_nearest, dtype=np.int64)

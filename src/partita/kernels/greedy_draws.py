@@ -151,6 +151,14 @@ def near_own(row, k, step, counts, alpha32):
 
 
 @inner
+def mine(row, k, w, cell, step, counts, alpha32, alpha, own):
+    """What the item adds to cell where it is, weighted, as precise as what it would elsewhere."""
+    if w == 1:
+        return near_own(row, k, step, counts, alpha32)
+    return _own(row, k, w, cell, counts, alpha, own)
+
+
+@inner
 def _gain(row, k, w, cell, counts, alpha):
     """Σ_m alpha_m of what the item would add to cell in column k, in full precision."""
     total = 0.0
@@ -355,15 +363,15 @@ def sweep(
         cost = slope * (totals[0] - base) + bend(totals[0], curve, bends)
         quiet[0] += 1
         if w == 1 and doubt < 1.0:
-            mine = near_own(rows[i], old, step, counts, alpha32)
-            margin = _CLOSE * (abs(mine) + abs(mine - cost))
+            near = near_own(rows[i], old, step, counts, alpha32)
+            margin = _CLOSE * (abs(near) + abs(near - cost))
             if not is_linear:
-                margin += doubt * (abs(mine) + abs(cost))
-            if most < mine - cost - margin:
+                margin += doubt * (abs(near) + abs(cost))
+            if most < near - cost - margin:
                 continue
-        mine = _own(rows[i], old, w, cell, counts, alpha, own)
-        stay = mine - cost
-        scale = abs(mine) + abs(stay)
+        lost = _own(rows[i], old, w, cell, counts, alpha, own)
+        stay = lost - cost
+        scale = abs(lost) + abs(stay)
         if is_linear:
             best = first if most > stay - 1e-5 * scale else -1
             if best >= 0 and most < stay + 1e-5 * scale:  # too close for float32: compare in full
@@ -372,7 +380,7 @@ def sweep(
         else:
             if doubt >= 1.0:
                 first = -2
-            elif most <= stay - doubt * (abs(mine) + abs(cost)) - 1e-15:
+            elif most <= stay - doubt * (abs(lost) + abs(cost)) - 1e-15:
                 continue
             second = second if next_most > stay else -1
             best, value = _better(

@@ -28,12 +28,12 @@ def merge_gains(counts, offsets, begin, end, alpha, cell, gains):
 
 
 @jit
-def best_mergers(gains, slope, sizes, cell, n_best, pairs):
-    """Fill ``pairs`` with those of clusters that lose least by merging; return their number.
+def best_mergers(gains, slope, sizes, cell, pairs, costs):
+    """Fill ``pairs`` with those of clusters that lose least by merging, and ``costs``.
 
-    ``gains`` is what :func:`merge_gains` gives.
+    ``gains`` is what :func:`merge_gains` gives. Returns how many were found.
     """
-    found, costs = 0, np.empty(n_best)
+    found, n_best = 0, pairs.shape[0]
     for a in range(sizes.shape[0]):
         if sizes[a] == 0:
             continue

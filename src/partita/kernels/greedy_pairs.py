@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _free, _gains, _own, _shift, expected, slopes
+from partita.kernels.greedy_draws import _free, _gains, _shift, expected, mine, slopes
 
 POINTS = 12  # of the grid for what e costs, on either side
 _FIRSTS = 64  # single moves that gain on the linearised loss, at most
@@ -19,22 +19,22 @@ _FIRSTS = 64  # single moves that gain on the linearised loss, at most
 
 @inner
 def _score(
-    rows, weight, cell, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block, gains,
-    own, scores,
+    rows, weight, cell, step, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block,
+    gains, own, scores,
 ):  # fmt: skip
     """Fill ``scores[i, k]`` with what item i would gain in column k; return most, and most of e."""
     most, widest = -np.inf, 0.0
     for i in range(labels.shape[0]):
         w, old = weight[i], labels[i]
         _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
-        mine = _own(rows[i], old, w, cell, counts, alpha, own)
+        lost = mine(rows[i], old, w, cell, step, counts, alpha32, alpha, own)
         freed = cell[sizes[old]] - cell[sizes[old] - w]
         is_alone = sizes[old] == w
         for k in range(sizes.shape[0]):
             scores[i, k] = -np.inf
             if k != old and (sizes[k] > 0 or (k == fresh and not is_alone)):
                 de = cell[sizes[k] + w] - cell[sizes[k]] - freed
-                scores[i, k] = gains[k] - mine - slope * de
+                scores[i, k] = gains[k] - lost - slope * de
                 most = max(most, scores[i, k])
                 widest = max(widest, abs(de))
     return most, widest
@@ -96,8 +96,8 @@ def exchange(
         fresh = _free(sizes, limit)
         slope = slopes(t, p, j, totals[0], 0.0, num, den, w_total, n_total, alpha32, alpha)[0]
         most, widest = _score(
-            rows, weight, cell, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block,
-            gains, own, scores,
+            rows, weight, cell, step, counts, table, labels, sizes, alpha32, alpha, slope, fresh,
+            block, gains, own, scores,
         )  # fmt: skip
         least = 1e-12 * max(1.0, value)
         if most <= least:

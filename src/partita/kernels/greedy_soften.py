@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import jit
-from partita.kernels.greedy_draws import _free, _gains, _own, _shift, slopes
+from partita.kernels.greedy_draws import _free, _gains, _shift, mine, slopes
 
 _BLIND = 8  # items that are put in before their loss says anything
 
@@ -40,8 +40,8 @@ def soften(
             fresh = -1
         _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
         freed = cell[sizes[old]] - cell[sizes[old] - w]
-        most = _own(rows[i], old, w, cell, counts, alpha, own)
-        best, most = old, most + 1e-6 * abs(most)  # the others are of less precision
+        most = mine(rows[i], old, w, cell, step, counts, alpha32, alpha, own)
+        best, most = old, most + 1e-6 * abs(most)  # all this is to single precision
         for k in range(sizes.shape[0]):
             if k != old and (sizes[k] > 0 or k == fresh):
                 de = cell[sizes[k] + w] - cell[sizes[k]] - freed

@@ -268,15 +268,16 @@ class DrawsState(DrawsTables):
 
         All pairs are ranked by the loss linearised here; the best ``n_exact`` are returned.
         """
-        p, pairs = self.problem, np.empty((n_exact, 2), dtype=np.int64)
+        p, pairs, costs = self.problem, np.empty((n_exact, 2), dtype=np.int64), np.empty(n_exact)
         n_found = _merging().best_mergers(
-            self._merge_gains(), self.slope, self.sizes, p.cell, n_exact, pairs
+            self._merge_gains(), self.slope, self.sizes, p.cell, pairs, costs
         )
-        pairs, values = pairs[:n_found], np.empty(n_found)
-        _merging().merged(
-            self.counts, p.offsets, pairs, self.sizes, p.cell, p.t, p.p, self.j,
-            float(self.totals[0]), p.num, p.den, p.w, p.total, self._trial, values,
-        )  # fmt: skip
+        pairs, values = pairs[:n_found], costs[:n_found] + self._value
+        if p.bends or not p.is_linear:
+            _merging().merged(
+                self.counts, p.offsets, pairs, self.sizes, p.cell, p.t, p.p, self.j,
+                float(self.totals[0]), p.num, p.den, p.w, p.total, self._trial, values,
+            )  # fmt: skip
         return pairs, values
 
     def merge(self, pairs: NDArray[np.int64]) -> bool:
