@@ -21,7 +21,7 @@ import numpy as np
 from partita import kernels, validate
 from partita.distributed import blocks, map_blocks
 from partita.draws import contingency, offsets_of, streams
-from partita.partitions import Tree, canonical_rows
+from partita.partitions import Tree, counted_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +71,12 @@ class Combination:
     least: float = 0.0
     product: float = 0.0
     n: float = 0.0
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The coefficients as an array."""
+        numbers = self.t, self.e, self.j, self.w, self.least, self.product, self.n
+        return np.array(numbers, dtype=np.float64)
 
     def __call__(self, b: Basis) -> Any:
         """Evaluate on a basis; t·e/w is 0 when w is 0."""
@@ -145,24 +151,25 @@ class RatioLoss:
         """
         first = validate.labels("truth", truth)
         second = validate.labels("labels", labels, n_items=first.size)
-        draw, partition = canonical_rows(first[None, :]), _partitions(second[None, :])
+        draw, sizes = counted_rows(first[None, :])
+        partition, counts = _partitions(second[None, :])
         draw.setflags(write=False)
         table = self.table(first.size)
         t = kernels.contingency.marginal(draw, table)
         e = kernels.contingency.marginal(partition, table)
-        j = _joint(draw, partition, table)[0]
+        j = kernels.contingency.joint(draw, sizes, partition, counts, table)[0]
         return float(self.ratio(Basis(t, e, j, table[-1], first.size))[0])
 
     def expected(
         self, partitions: IntArray, evidence: Evidence, *, n_jobs: int = 1
     ) -> NDArray[np.float64]:
         """Return the expected loss of each of the (p, n) partitions."""
-        partitions = _partitions(partitions)
+        partitions, counts = _partitions(partitions)
         if self._from_draws(evidence, partitions.shape[0]):
             draws = evidence.distinct
             if streams(draws):
                 return np.asarray(self.streamed(partitions, draws, n_jobs) @ draws.probabilities)
-            return self._expected_from_draws(partitions, draws, n_jobs)
+            return self._expected_from_draws(partitions, counts, draws, n_jobs)
         return self._expected_from_similarity(partitions, evidence.similarity, n_jobs)
 
     def _from_draws(self, evidence: Evidence, n_partitions: int) -> bool:
@@ -174,19 +181,19 @@ class RatioLoss:
         return n_partitions * 100 < evidence.n_items
 
     def _expected_from_draws(
-        self, partitions: IntArray, draws: Draws, n_jobs: int
+        self, partitions: IntArray, counts: IntArray, draws: Draws, n_jobs: int
     ) -> NDArray[np.float64]:
         table = self.table(draws.n_items)
         e = kernels.contingency.marginal(partitions, table)[:, None]
         weights = draws.probabilities
 
         def work(part: tuple[slice, slice]) -> NDArray[np.float64]:
-            of_draws, of_partitions = part
-            labels = draws.labels[of_draws]
+            some, rows = part
+            labels, sizes = draws.labels[some], draws.n_clusters[some]
             t = kernels.contingency.marginal(labels, table)
-            j = _joint(labels, partitions[of_partitions], table)
-            basis = Basis(t, e[of_partitions], j, table[-1], draws.n_items)
-            return np.asarray(self.ratio(basis) @ weights[of_draws])
+            j = kernels.contingency.joint(labels, sizes, partitions[rows], counts[rows], table)
+            basis = Basis(t, e[rows], j, table[-1], draws.n_items)
+            return np.asarray(self.ratio(basis) @ weights[some])
 
         out = np.zeros(partitions.shape[0])
         parts = list(_grid(draws.n_draws, partitions.shape[0], draws.n_items))
@@ -295,21 +302,13 @@ def cluster_totals(
     return np.add.reduceat(table[sizes], offsets[:-1])
 
 
-def _partitions(labels: IntArray) -> IntArray:
-    """Canonical rows in the one dtype that the kernels are compiled for, beside each of draws'."""
-    return canonical_rows(np.asarray(labels)).astype(np.uint32)
+def _partitions(labels: IntArray) -> tuple[IntArray, NDArray[np.int64]]:
+    """Canonical rows, and the number of clusters of each.
 
-
-def _joint(draws: IntArray, partitions: IntArray, table: Any) -> NDArray[np.float64]:
-    return np.asarray(
-        kernels.contingency.joint(
-            draws,
-            draws.max(axis=1).astype(np.int64) + 1,
-            partitions,
-            partitions.max(axis=1).astype(np.int64) + 1,
-            table,
-        )
-    )
+    In the one dtype that the kernels are compiled for, beside each of draws'.
+    """
+    rows, counts = counted_rows(np.asarray(labels))
+    return rows.astype(np.uint32), counts
 
 
 def _grid(n_draws: int, n_partitions: int, n_items: int) -> Iterator[tuple[slice, slice]]:

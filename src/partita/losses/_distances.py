@@ -9,7 +9,7 @@ import numpy as np
 from partita import kernels
 from partita.distributed import map_blocks
 from partita.draws import streams
-from partita.losses._common import Basis, Loss, RatioLoss, _grid, _joint, _partitions
+from partita.losses._common import Basis, Loss, RatioLoss, _grid, _partitions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def distances(
     if not isinstance(loss, RatioLoss):
         each = [[loss(draw, labels) for draw in draws.labels] for labels in partitions]
         return np.asarray(each, dtype=np.float64)
-    partitions = _partitions(partitions)
+    partitions, counts = _partitions(partitions)
     if streams(draws):
         return loss.streamed(partitions, draws, n_jobs)
     table = loss.table(draws.n_items)
@@ -45,12 +45,11 @@ def distances(
     out = np.empty((partitions.shape[0], draws.n_draws))
 
     def work(part: tuple[slice, slice]) -> None:
-        of_draws, of_partitions = part
-        labels = draws.labels[of_draws]
+        some, rows = part
+        labels, sizes = draws.labels[some], draws.n_clusters[some]
         t = kernels.contingency.marginal(labels, table)
-        j = _joint(labels, partitions[of_partitions], table)
-        basis = Basis(t, e[of_partitions], j, table[-1], draws.n_items)
-        out[of_partitions, of_draws] = loss.ratio(basis)
+        j = kernels.contingency.joint(labels, sizes, partitions[rows], counts[rows], table)
+        out[rows, some] = loss.ratio(Basis(t, e[rows], j, table[-1], draws.n_items))
 
     parts = list(_grid(draws.n_draws, partitions.shape[0], draws.n_items))
     for _ in map_blocks(work, parts, n_jobs=n_jobs, label="losses"):

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.draws import Draws
-    from partita.losses import Combination
     from partita.typing import IntArray
-
-
-def coefficients(combination: Combination) -> NDArray[np.float64]:
-    """(t, e, j, w, least, product, n) as an array."""
-    c = combination
-    return np.array([c.t, c.e, c.j, c.w, c.least, c.product, c.n], dtype=np.float64)
 
 
 class DrawsProblem:
@@ -60,7 +53,7 @@ class DrawsProblem:
         self.p = draws.probabilities
         self.edges = np.cumsum(self.p)
         self.t = kernels.contingency.marginal(draws.labels, self.cell)
-        self.num, self.den = coefficients(loss.numerator), coefficients(loss.denominator)
+        self.num, self.den = loss.numerator.coefficients, loss.denominator.coefficients
         self.w, self.total = float(self.cell[-1]), float(self.n_items)
         self.is_linear = not self.den[[1, 2, 4, 5]].any()
         self.alpha, self.slope = self._at_draws()

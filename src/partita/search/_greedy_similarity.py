@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -44,8 +43,7 @@ class SimilarityProblem:
         self.cell = loss.table(self.n)
         self.shape, self.grid = _shape(loss, self.n)
         self.t = float((loss.cell(similarity.row_sums) / similarity.row_sums).sum())
-        self.num = np.array(astuple(loss.numerator), dtype=np.float64)
-        self.den = np.array(astuple(loss.denominator), dtype=np.float64)
+        self.num, self.den = loss.numerator.coefficients, loss.denominator.coefficients
         self.is_linear = not self.den[[1, 2, 4, 5]].any()
         self.alpha = -float(self.num[2])
         ratio = self.t / float(self.cell[-1]) if self.cell[-1] else 0.0
@@ -67,10 +65,11 @@ def _shape(loss: RatioLoss, n: int) -> tuple[int, NDArray[np.float64]]:
     kinds = _compiled()
     x = np.linspace(1.0, max(n, 2), 257)
     y = np.asarray(loss.cell(x), dtype=np.float64) / x
+    noise = 1e-12 * (np.abs(y) + np.abs(y).max())
     for shape, base in ((kinds.AFFINE, x), (kinds.LOG, np.log2(x))):
         rise = (y[-1] - y[0]) / (base[-1] - base[0])
         start = y[0] - rise * base[0]
-        if np.allclose(start + rise * base, y, rtol=1e-12, atol=1e-12 * np.abs(y).max()):
+        if (np.abs(start + rise * base - y) <= noise).all():
             return shape, np.array([[start], [rise]])
     points = 1 + np.arange(-2, kinds.GRID * max(n - 1, 1) + 4) / kinds.GRID
     values = np.asarray(loss.cell(points), dtype=np.float64) / points
