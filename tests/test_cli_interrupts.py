@@ -77,7 +77,9 @@ def test_what_it_breaks_off_may_say_something_else(words, monkeypatch, capsys):
         main(words)
 
 
-def test_the_second_ends_at_once_and_leaves_nothing_half_written(words, monkeypatch, tmp_path):
+def test_the_second_ends_at_once_and_leaves_nothing_half_written(
+    words, monkeypatch, tmp_path, capfd
+):
     left = []
 
     def leaving(code):
@@ -98,6 +100,10 @@ def test_the_second_ends_at_once_and_leaves_nothing_half_written(words, monkeypa
     with pytest.raises(SystemExit, match="130"):
         main(words)
     assert left == [["draws.npy"]]
+    assert capfd.readouterr().err == (
+        "partita: interrupted again; ended at once, and nothing was written but what is said "
+        "above.\n"
+    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

@@ -62,7 +62,8 @@ class Certificate:
         return self.gap <= _EQUAL * max(1.0, self.expected_loss)
 
     def __repr__(self) -> str:
-        verdict = "optimal" if self.is_optimal else f"within {100 * self.relative_gap:.2g}%"
+        gap = 100 * self.relative_gap
+        verdict = "optimal" if self.is_optimal else f"within {gap:.{2 if gap < 99.5 else 3}g}%"
         return f"Certificate({verdict}, loss {self.expected_loss:.6g} ≥ {self.lower_bound:.6g})"
 
 
@@ -87,6 +88,7 @@ def certify(
     similarity : Similarity, Draws or array-like of shape (n, n)
         A bare array is taken as the matrix π̂.
     loss : "binder" or Binder
+        ``Binder(a=1.2)`` for another cost of splitting a true pair.
     time_limit : float, optional
         Seconds after which the bound reached so far is returned.
 
@@ -108,12 +110,7 @@ def certify(
     >>> proof.is_optimal, round(proof.gap, 6)
     (False, 0.177778)
     """
-    chosen = losses.resolve(loss)
-    if not isinstance(chosen, Binder):
-        raise InvalidTypeError(
-            "`loss` must be Binder's, the one loss that a linear program bounds; got "
-            f"{losses.name_of(chosen)!r}."
-        )
+    chosen = binder_of(loss)
     if time_limit is not None:
         validate.real("time_limit", time_limit, low=0, open_low=True)
     evidence = _evidence(similarity)
@@ -130,9 +127,20 @@ def certify(
     rounding = _ROUNDING * (apart + 2 * float(np.abs(d).sum()) / n**2)
     return Certificate(
         expected_loss=apart + 4 * cost / n**2,
-        lower_bound=apart + 4 * bound / n**2 - rounding,
+        lower_bound=max(0.0, apart + 4 * bound / n**2 - rounding),
         method=method,
     )
+
+
+def binder_of(loss: Any) -> Binder:
+    """Return Binder's loss, or say that there is no bound of another."""
+    chosen = losses.resolve(loss)
+    if not isinstance(chosen, Binder):
+        raise InvalidTypeError(
+            "`loss` must be Binder's, the one loss that a linear program bounds; got "
+            f"{losses.name_of(chosen)!r}."
+        )
+    return chosen
 
 
 def _settled(

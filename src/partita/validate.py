@@ -51,6 +51,8 @@ def real(
 ) -> float:
     """Check that ``value`` is a finite number in an interval and return it as a float."""
     try:
+        if isinstance(value, str | bytes | bool | np.bool_):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise InvalidTypeError(f"`{name}` must be a number; got {value!r}.") from None

@@ -6,6 +6,7 @@ Without --labels, the partition that `partita estimate --loss binder` finds is j
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from partita.cli import _common, _labels
@@ -25,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "wrote; if not given, it is estimated first",
     )
     parser.add_argument(
+        "--loss", metavar="NAME", default="binder", help="binder, the only one that has a bound"
+    )
+    parser.add_argument(
         "--a", type=float, default=1.0, help="the cost of splitting a true pair; default 1"
     )
     _common.add_time_limit_argument(parser, "for the bound; the best so far is given")
@@ -35,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Certify and write."""
     form = _common.form(arguments)
-    from partita.certificates import certify
+    from partita.certificates import binder_of, certify
     from partita.estimation import estimate
-    from partita.losses import Binder
 
-    data, loss = _common.read_either(arguments), Binder(a=arguments.a)
+    loss = replace(binder_of(arguments.loss), a=arguments.a)
+    data = _common.read_either(arguments)
     if arguments.labels is None:
         labels: Any = estimate(data, loss=loss, rng=arguments.seed, n_jobs=arguments.jobs).labels
     else:

@@ -54,6 +54,7 @@ def connected(arguments: argparse.Namespace, *, shares: bool = True) -> Iterator
         return
     import joblib
 
+    _check_there(getattr(arguments, "draws", None))
     client = _client(address)
     try:
         if _opener(arguments) is not None:
@@ -67,6 +68,17 @@ def connected(arguments: argparse.Namespace, *, shares: bool = True) -> Iterator
                 yield sum(client.nthreads().values()) if said < 0 else said
     finally:
         client.close()
+
+
+def _check_there(path: str | None) -> None:
+    """Say that a file is not there before anything is said of the cluster."""
+    import glob
+    import os
+
+    if path is not None and not os.path.lexists(path) and not glob.has_magic(path):
+        from partita.draws import read_draws
+
+        read_draws(path)
 
 
 def on_workers(arguments: argparse.Namespace) -> Draws | None:

@@ -18,7 +18,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that partita wrote",
     )
     parser.add_argument(
-        "--method", action="append", metavar="NAME", help="only these; may be given several times"
+        "--method",
+        action="append",
+        metavar="NAME",
+        help="only these rows of the table, such as minvi, nmf-kl or auto-vi; may be given "
+        "several times",
     )
     _common.add_running_arguments(parser)
     _common.add_device_argument(parser, "where the NMF methods factorise")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from partita import losses, search, validate
 from partita.cli import _cluster, _common, _factors
+from partita.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from partita.estimation import Estimate
@@ -57,6 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     from partita.estimation import estimate
 
     _cluster.check_device(arguments)
+    _check_method(arguments)
     chosen = _factors.chosen(arguments, arguments.search or "auto")
     if arguments.time_limit is not None:
         chosen = [search.limited(one, arguments.time_limit) for one in search.resolve(chosen)]
@@ -77,6 +79,24 @@ def run(arguments: argparse.Namespace) -> None:
         lambda: save(best, arguments.save) if arguments.save else None,
         lambda: _common.write(text(best, form, arguments), arguments, summary(best)),
     )
+
+
+def _check_method(arguments: argparse.Namespace) -> None:
+    """Refuse what is said of a search where a method has its own, which takes none of it."""
+    given = {
+        "--time-limit": arguments.time_limit is not None,
+        "--ranks": arguments.ranks is not None,
+        "--restarts": arguments.restarts is not None,
+        "--polish": arguments.polish,
+        "--device": arguments.device is not None,
+    }
+    words = [name for name, is_given in given.items() if is_given]
+    if arguments.method is not None and words:
+        validate.lookup("method", arguments.method, search.METHODS)
+        raise InvalidValueError(
+            f"--method {arguments.method} has a search of its own, which knows no "
+            f"{' and no '.join(words)}; leave out one or the other, or give --loss and --search."
+        )
 
 
 def save(best: Estimate, path: str) -> None:

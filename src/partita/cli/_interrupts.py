@@ -11,6 +11,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
+_AT_ONCE = (
+    b"partita: interrupted again; ended at once, and nothing was written but what is said above.\n"
+)
 CODE = 130  # of a process that Ctrl-C ended, as shells have it
 _AGAIN = 0.05  # seconds after which one that was lost is raised again
 
@@ -25,6 +28,8 @@ class Interrupts:
         """Raise KeyboardInterrupt; if one was raised before, leave without any more ado."""
         self.count += 1
         if self.count > 1:
+            with suppress(OSError):  # print might be what it came in the middle of
+                os.write(2, _AT_ONCE)
             leave()
         raise KeyboardInterrupt
 

@@ -26,15 +26,17 @@ _VALUES = (
     (r"\bpass key=(?![\w'])", "pass --key"),
     (r"\(--index 0\) ", ""),
     (r"index=(?!\w)", "--index"),
-    (
-        r"wrap it, Similarity\(P\)\.",
-        "`partita estimate` and `partita compare` take one with --similarity.",
-    ),
     (r"`(partita\.)?sample_mixture` draws", "`partita run` draws"),
     (r"see `?Similarity\.from_responsibilities`?", "save logarithms and use --log-weights"),
     (r"see `?(Draws|Similarity)\.from_log_weights`?", "use --log-weights"),
     (r"keep it implicit: [^.]*\.", "use a search that needs no matrix, such as 'draws'."),
 )
+
+
+_OF_MATRICES = {
+    True: "pass --similarity.",
+    False: "`partita estimate`, `compare` and `certify` take one with --similarity.",
+}
 
 
 def for_the_shell(message: str, options: Collection[str] = ()) -> str:
@@ -59,6 +61,7 @@ def for_the_shell(message: str, options: Collection[str] = ()) -> str:
     'pass --header to leave it out'
     """
     text = " ".join(message.split())
+    text = text.replace("wrap it, Similarity(P).", _OF_MATRICES["--similarity" in options])
     for pattern, words in _VALUES:
         text = re.sub(pattern, words, text)
     text = re.sub(r"`(\w+)`", lambda m: _option(m[1], options) or m[0], text)

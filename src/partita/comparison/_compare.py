@@ -71,8 +71,10 @@ def compare(
     truth : array-like of shape (n,), optional
         The known partition to score against.
     methods : list of str, or mapping of str to dict, optional
-        Names for ``estimate(method=)``, or your own names with the keywords of
-        :func:`partita.estimate` for each. Everything that the data allow if None.
+        Names of rows of the table, or your own names with the keywords of :func:`partita.estimate`
+        for each. Everything that the data allow if None: ``"nmf-kl"`` and the other NMF methods of
+        the paper, those of ``estimate(method=)``, and ``"auto-vi"`` and the like, the default
+        search under a loss.
     rng : int, SeedSequence or Generator, optional
         The same for every method.
     n_jobs : int
@@ -142,9 +144,8 @@ def _calls(methods: Any, evidence: Evidence) -> dict[str, dict[str, Any]]:
             "`methods` must be a list of names, or a mapping of names to the keywords of "
             f"estimate(); got {methods!r}."
         )
-    for name in methods:
-        validate.lookup("methods", name, search.METHODS)
-    return {name: {"method": name} for name in methods}
+    rows = _everything(evidence) | {name: {"method": name} for name in search.METHODS}
+    return {name: validate.lookup("methods", name, rows) for name in methods}
 
 
 def _placed(calls: dict[str, dict[str, Any]], device: str) -> dict[str, dict[str, Any]]:

@@ -319,7 +319,10 @@ def _labels(array: NDArray[Any], what: str) -> NDArray[Any]:
             f"{what} must be 2-D, draws by items; got an array of {array.ndim} dimensions."
         )
     if array.dtype.kind == "f":
-        return validate.whole_numbers(what, array)
+        try:
+            return validate.whole_numbers(what, array)
+        except InvalidValueError as error:
+            raise InvalidValueError(str(error).replace(f"`{what}`", what)) from None
     if array.dtype.kind == "S":
         return _decoded(array, what)
     return array

@@ -131,6 +131,8 @@ def open_zarr(path: Path, *, key: str | None = None, orient: str = "draws") -> Z
 def zarr_arrays(folder: str) -> dict[str, ZarrArray]:
     """The arrays of numbers of a Zarr array ("") or group, by path; others are left out."""
     if not is_zarr(folder):
+        with reading(folder):
+            os.stat(folder)
         raise FileError(f"{folder!r} is a folder and no Zarr array or group.")
     found: dict[str, ZarrArray] = {}
     refused: FileError | None = None

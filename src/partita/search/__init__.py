@@ -102,6 +102,8 @@ def resolve(search: Any) -> tuple[Search, ...]:
 
 def limited(search: Any, time_limit: float) -> Search:
     """Return a search that ends after ``time_limit`` seconds with the best so far."""
+    if isinstance(search, str):
+        (search,) = resolve(search)
     if isinstance(search, Portfolio):
         tiny, direct = limited(search.tiny, time_limit), limited(search.direct, time_limit)
         return replace(search, tiny=tiny, direct=direct)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
-from partita.partitions import canonical
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_run import MOVES
@@ -55,12 +54,13 @@ class Greedy:
         and draws, the best of them carried further.
     max_clusters : int, optional
         At most this many clusters; n if None.
-    starts : tuple of str, labels or searches
+    starts : tuple of str, labels, estimates or searches
         ``"sequential"`` (allocation in random order), ``"random"``, ``"draws"`` (the best of
         some, then the best of what is far from it), ``"average"`` and ``"complete"`` (the best
         cuts of a dendrogram), ``"losses"`` (the minimisers of losses that are cheap to minimise),
         ``"nmf"`` (the best partitions of factorisations of ranks 2 to 12), ``"one"`` cluster,
-        ``"singletons"``; an array of labels; or another search, whose best candidates are taken.
+        ``"singletons"``; an array of labels, or an estimate for its own; or another search, whose
+        best candidates are taken.
         If n_runs is None those of the first kinds come first, and the others only where these do
         not agree or are quick.
     time_limit : float, optional
@@ -109,8 +109,7 @@ class Greedy:
             validate.real("time_limit", self.time_limit, low=0, open_low=True)
         validate.real("patience", self.patience, low=0)
         for name in ("starts", "moves"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+            object.__setattr__(self, name, _several(name, getattr(self, name)))
         for move in self.moves:
             validate.choice("moves", move, MOVES)
         if not self.starts:
@@ -156,15 +155,39 @@ def _is_same(one: Greedy, other: Greedy, name: str) -> bool:
     return bool(values[0] == values[1])
 
 
+def _several(name: str, value: Any) -> tuple[Any, ...]:
+    """The starts or moves that were given as a tuple; one partition alone is not one."""
+    if isinstance(value, str):
+        return (value,)
+    if np.ndim(getattr(value, "labels", None)) == 1 or (
+        isinstance(value, np.ndarray | list | tuple)
+        and len(value)
+        and all(isinstance(one, int | float | np.number) for one in value)
+    ):
+        raise InvalidTypeError(
+            f"`{name}` must be a tuple; got one partition alone. Put its labels into a tuple: "
+            f"{name}=(labels,)."
+        )
+    if not isinstance(value, Iterable):
+        raise InvalidTypeError(f"`{name}` must be a tuple; got {value!r}.")
+    return tuple(map(_labels_of, value))
+
+
+def _labels_of(start: Any) -> Any:
+    """The labels of an estimate, or of what else has a partition; another start as it is."""
+    has_them = hasattr(start, "labels") and not hasattr(start, "candidates")
+    return np.asarray(start.labels) if has_them else start
+
+
 def _check_start(start: Any) -> None:
     if isinstance(start, str):
         validate.choice("starts", start, KINDS)
     elif hasattr(start, "candidates") and not isinstance(start, type):
         return
     elif isinstance(start, np.ndarray | list):
-        canonical(start)
+        validate.labels("starts", start)
     else:
         raise InvalidTypeError(
-            "`starts` must hold names, label arrays or search objects with a method `candidates`; "
-            f"got {start!r}."
+            "`starts` must hold names, labels, estimates or search objects with a method "
+            f"`candidates`; got {start!r}."
         )
