@@ -203,8 +203,7 @@ class Draws:
     def _with(self, **changes: Any) -> Draws:
         """A copy with other values that are known to be as they must: nothing is checked."""
         new = object.__new__(Draws)
-        for one in fields(self):
-            object.__setattr__(new, one.name, changes.get(one.name, getattr(self, one.name)))
+        new.__dict__.update({one.name: self.__dict__[one.name] for one in fields(self)}, **changes)
         if new.chains is not None:
             new._set("chains", _checks.chain_numbers(new.chains, new.n_draws))
         for name in ("labels", "weights", "chains"):
@@ -219,8 +218,10 @@ class Draws:
         n_clusters = self.n_clusters
         if not np.array_equal(kept, np.arange(self.n_draws)):
             n_clusters = n_clusters[kept]
-            labels = labels.take(kept) if isinstance(labels, StoredLabels) else labels[kept]
-            if isinstance(labels, np.ndarray):
+            if isinstance(labels, StoredLabels):
+                labels = labels.take(kept)
+            else:  # `take` copies whole rows, which is several times quicker than an index
+                labels = np.asarray(labels).take(kept, axis=0)
                 labels = labels.astype(smallest_dtype(int(n_clusters.max())), copy=False)
         new = self._with(labels=labels, **changes)
         new._set("n_clusters", n_clusters)

@@ -60,5 +60,6 @@ def resampled(draws: Draws, size: int) -> Draws:
         return draws
     edges = np.cumsum(draws.probabilities)
     at = np.searchsorted(edges, (np.arange(size) + 0.5) / size * edges[-1])
-    picked, weights = np.unique(np.minimum(at, draws.n_draws - 1), return_counts=True)
-    return draws._picked(picked, weights=weights.astype(np.float64), chains=None, traces={})
+    weights = np.bincount(np.minimum(at, draws.n_draws - 1)).astype(np.float64)
+    picked = np.flatnonzero(weights)
+    return draws._picked(picked, weights=weights[picked], chains=None, traces={})
