@@ -159,7 +159,7 @@ def _several(name: str, value: Any) -> tuple[Any, ...]:
     """The starts or moves that were given as a tuple; one partition alone is not one."""
     if isinstance(value, str):
         return (value,)
-    if np.ndim(getattr(value, "labels", None)) == 1 or (
+    if np.ndim(getattr(value, "labels", 0)) == 1 or (
         isinstance(value, np.ndarray | list | tuple)
         and len(value)
         and all(isinstance(one, int | float | np.number) for one in value)
