@@ -25,7 +25,7 @@ def _outside(order, labels):
     return out[:found]
 
 
-@jit
+@inner
 def attempt(
     items, targets, order, n_sweeps, before, bar, rows, weight, cell, step, counts, table, labels,
     sizes, j, totals, guide32, guide_slope, alpha32, alpha, slope, limit, block, gains, own, curve,
@@ -102,9 +102,50 @@ def _neighbour(i, rows, weight, cell, counts, table, labels, sizes, alpha32, slo
 @inner
 def _company(seed, i, rows, edges, inside):
     """Mark the items that share a cluster with this one in some draw."""
-    m = np.searchsorted(edges, uniform(seed) * edges[-1])
+    m, wanted = 0, uniform(seed) * edges[-1]
+    while edges[m] < wanted:
+        m += 1
     for k in range(rows.shape[0]):
         inside[k] = rows[k, m] == rows[i, m]
+
+
+@inner
+def _propose(
+    seed, cursor, columns, items, targets, order, others, kinds, patience, edges, is_rough, slope,
+    rows, weight, cell, counts, table, labels, sizes, alpha32, limit, block, gains, chosen, inside,
+):  # fmt: skip
+    """Make a proposal; say whether it is another turn."""
+    column = proposals.turn(seed, cursor, columns, sizes, patience)
+    if column < 0:
+        return False
+    kind = proposals.kind_of(seed, cursor, kinds, patience)
+    cursor[proposals.FAILED] += 1
+    chosen[:] = False
+    if kind == proposals.GRAFT:
+        i = below(seed, labels.shape[0])
+        if not proposals.another(seed, others, i, inside):
+            _company(seed, i, rows, edges, inside)
+        proposals.take_over(
+            seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor
+        )
+        return True
+    chosen[column] = True
+    if kind == proposals.REBUILD:
+        proposals.some_more(seed, chosen, sizes, labels.shape[0])
+        while proposals.goes_on(seed, np.count_nonzero(chosen)):
+            i = proposals.member(seed, labels, column)
+            column = _neighbour(
+                i, rows, weight, cell, counts, table, labels, sizes, alpha32, slope, block, gains
+            )
+            if column < 0 or chosen[column]:
+                break
+            chosen[column] = True
+        if is_rough:
+            proposals.singles_too(seed, chosen, sizes)
+    proposals.empty(seed, chosen, labels, items, targets, order, cursor)
+    if kind == proposals.SPLIT:
+        proposals.split(sizes, limit, targets, cursor)
+    return True
 
 
 @jit
@@ -118,50 +159,26 @@ def shake(
 
     Returns (what came of it, slope, value): BETTER; ENDED when too many proposals in a row have
     failed; PAUSED after about ``most_visits`` to items; ASKED if the last proposal is too long for
-    this call, or no free column was left. ``near_slope`` is that of the loss in e here.
+    this call, or no free column was left. If there are no ``kinds`` the proposal is the one given.
+    ``near_slope`` is that of the loss in e here.
     """
     chosen, inside = np.empty(sizes.shape[0], np.bool_), np.empty(labels.shape[0], np.bool_)
     spent = 0
     while spent <= most_visits:
-        column = proposals.turn(seed, cursor, columns, sizes, patience)
-        if column < 0:
+        here = near_slope if is_linear else slope
+        if kinds > 0 and not _propose(
+            seed, cursor, columns, items, targets, order, others, kinds, patience, edges, is_rough,
+            here, rows, weight, cell, counts, table, labels, sizes, alpha32, limit, block, gains,
+            chosen, inside,
+        ):  # fmt: skip
             return ENDED, slope, before
-        kind = proposals.kind_of(seed, cursor, kinds, patience)
-        cursor[proposals.FAILED] += 1
-        chosen[:] = False
-        if kind == proposals.GRAFT:
-            i = below(seed, labels.shape[0])
-            if not proposals.another(seed, others, i, inside):
-                _company(seed, i, rows, edges, inside)
-            proposals.take_over(
-                seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor
-            )
-        else:
-            chosen[column] = True
-            if kind == proposals.REBUILD:
-                proposals.some_more(seed, chosen, sizes, labels.shape[0])
-                here = near_slope if is_linear else slope
-                while proposals.goes_on(seed, np.count_nonzero(chosen)):
-                    i = proposals.member(seed, labels, column)
-                    column = _neighbour(
-                        i, rows, weight, cell, counts, table, labels, sizes, alpha32, here, block,
-                        gains,
-                    )  # fmt: skip
-                    if column < 0 or chosen[column]:
-                        break
-                    chosen[column] = True
-                if is_rough:
-                    proposals.singles_too(seed, chosen, sizes)
-            proposals.empty(seed, chosen, labels, items, targets, order, cursor)
-            if kind == proposals.SPLIT:
-                proposals.split(sizes, limit, targets, cursor)
         n_items, n_order = cursor[proposals.N_ITEMS], cursor[proposals.N_ORDER]
         spent += 1 + (n_sweeps + 2) * n_order // 2
         if n_order == 0:
             continue
         if (n_sweeps + 2) * n_order > most_visits:
             return ASKED, slope, before
-        by, by_slope = alpha32, near_slope if is_linear else slope
+        by, by_slope = alpha32, here
         if 2 * n_order > labels.shape[0]:
             by, by_slope = guide32, guide_slope
         status, slope, before = attempt(
@@ -174,4 +191,6 @@ def shake(
             return BETTER, slope, before
         if status == FULL:
             return ASKED, slope, before
+        if kinds == 0:
+            return ENDED, slope, before
     return PAUSED, slope, before

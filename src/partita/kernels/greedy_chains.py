@@ -93,7 +93,7 @@ def chains(
         if tops[target] == np.inf:
             break
         found = _nearest(target, scores, labels, chosen)
-        best, least, moved = 0, bar, 0
+        best, least, moved = 0, bar, np.int64(0)
         while moved < min(found, depth):
             if moved > 0:
                 a = _next(

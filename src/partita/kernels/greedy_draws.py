@@ -220,7 +220,7 @@ def allocate(
                 score = gains[k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
                 if score > most:
                     best, most = k, score
-        _shift(rows[i], -1, best, w, cell, step, counts, table, sizes, j, totals)
+        _shift(rows[i], labels[i], best, w, cell, step, counts, table, sizes, j, totals)
         labels[i] = best
     return items.shape[0]
 

@@ -22,7 +22,7 @@ def _total(labels, own, sizes, cell, shape, grid, totals):
     totals[1] = joint(labels, own, shape, grid)
 
 
-@jit
+@inner
 def attempt(
     items, targets, order, n_sweeps, bar, P, labels, sums, own, sizes, cell, shape, grid, alpha,
     slope, t, num, den, limit, totals, gains, logs, quiet,
@@ -37,10 +37,11 @@ def attempt(
     w, old, e, j = cell[n], labels[order], totals[0], totals[1]
     before = loss(t, e, j, num, den, w, n)
     least, value, status = 1e-11 * max(1.0, abs(before)), before, WORSE
+    start = np.int64(0)  # of the type that Python gives, or all is compiled for a literal 0 again
     move(items, targets, P, labels, sums, own, sizes)
     rest = order[labels[order] < 0]
     if allocate(
-        rest, 0, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals, gains,
+        rest, start, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals, gains,
         logs,
     ) < rest.shape[0]:  # fmt: skip
         status = FULL
@@ -51,7 +52,7 @@ def attempt(
         if abs(last - before) <= least:
             return WORSE
         done = sweep(
-            order, 0, order.shape[0], P, labels, sums, own, sizes, cell, shape, grid, t, num, den,
+            order, start, order.shape[0], P, labels, sums, own, sizes, cell, shape, grid, t, num, den,
             limit, totals, gains, logs, quiet,
         )  # fmt: skip
         if done < order.shape[0]:
@@ -88,6 +89,40 @@ def _company(seed, i, P, inside):
     inside[i] = True
 
 
+@inner
+def _propose(
+    seed, cursor, columns, items, targets, order, others, kinds, patience, P, labels, sums, sizes,
+    limit, chosen, inside,
+):  # fmt: skip
+    """Make a proposal; say whether it is another turn."""
+    column = proposals.turn(seed, cursor, columns, sizes, patience)
+    if column < 0:
+        return False
+    kind = proposals.kind_of(seed, cursor, kinds, patience)
+    cursor[proposals.FAILED] += 1
+    chosen[:] = False
+    if kind == proposals.GRAFT:
+        i = below(seed, labels.shape[0])
+        if not proposals.another(seed, others, i, inside):
+            _company(seed, i, P, inside)
+        proposals.take_over(
+            seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor
+        )
+        return True
+    chosen[column] = True
+    if kind == proposals.REBUILD:
+        proposals.some_more(seed, chosen, sizes, labels.shape[0])
+        while proposals.goes_on(seed, np.count_nonzero(chosen)):
+            column = _neighbour(proposals.member(seed, labels, column), labels, sums, sizes)
+            if column < 0 or chosen[column]:
+                break
+            chosen[column] = True
+    proposals.empty(seed, chosen, labels, items, targets, order, cursor)
+    if kind == proposals.SPLIT:
+        proposals.split(sizes, limit, targets, cursor)
+    return True
+
+
 @jit
 def shake(
     seed, cursor, columns, items, targets, order, others, kinds, patience, most_visits, n_sweeps,
@@ -98,37 +133,17 @@ def shake(
 
     Returns BETTER; ENDED when too many proposals in a row have failed; PAUSED after about
     ``most_visits`` to items; ASKED if the last proposal is too long for this call, or no free
-    column was left. ``alpha`` and ``slope`` are those of the loss made linear here, ``guide`` and
-    ``guide_slope`` at the draws.
+    column was left. If there are no ``kinds`` the proposal is the one given. ``alpha`` and
+    ``slope`` are those of the loss made linear here, ``guide`` and ``guide_slope`` at the draws.
     """
     chosen, inside = np.empty(sizes.shape[0], np.bool_), np.empty(labels.shape[0], np.bool_)
     spent = 0
     while spent <= most_visits:
-        column = proposals.turn(seed, cursor, columns, sizes, patience)
-        if column < 0:
+        if kinds > 0 and not _propose(
+            seed, cursor, columns, items, targets, order, others, kinds, patience, P, labels, sums,
+            sizes, limit, chosen, inside,
+        ):  # fmt: skip
             return ENDED
-        kind = proposals.kind_of(seed, cursor, kinds, patience)
-        cursor[proposals.FAILED] += 1
-        chosen[:] = False
-        if kind == proposals.GRAFT:
-            i = below(seed, labels.shape[0])
-            if not proposals.another(seed, others, i, inside):
-                _company(seed, i, P, inside)
-            proposals.take_over(
-                seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor
-            )
-        else:
-            chosen[column] = True
-            if kind == proposals.REBUILD:
-                proposals.some_more(seed, chosen, sizes, labels.shape[0])
-                while proposals.goes_on(seed, np.count_nonzero(chosen)):
-                    column = _neighbour(proposals.member(seed, labels, column), labels, sums, sizes)
-                    if column < 0 or chosen[column]:
-                        break
-                    chosen[column] = True
-            proposals.empty(seed, chosen, labels, items, targets, order, cursor)
-            if kind == proposals.SPLIT:
-                proposals.split(sizes, limit, targets, cursor)
         n_items, n_order = cursor[proposals.N_ITEMS], cursor[proposals.N_ORDER]
         spent += 1 + (n_sweeps + 2) * n_order // 2
         if n_order == 0:
@@ -147,4 +162,6 @@ def shake(
             return BETTER
         if status == FULL:
             return ASKED
+        if kinds == 0:
+            return ENDED
     return PAUSED

@@ -98,6 +98,6 @@ def sequence(
                 score = gains[k] - (slope + 0.5 * rise * de) * de
                 if score > most:
                     best, most = k, score
-        _shift(row, -1, best, w, cell, step, counts, table, sizes, j, totals)
+        _shift(row, labels[i], best, w, cell, step, counts, table, sizes, j, totals)
         labels[i] = best
     return items.shape[0]

@@ -12,6 +12,8 @@ from partita import kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from partita.typing import IntArray
+
     Labels = NDArray[np.int64]
 
 
@@ -60,3 +62,12 @@ class Proposals:
     def succeeded(self) -> None:
         """None has failed since."""
         self._cursor[0] = 0
+
+
+class Given:
+    """One proposal, to be attempted as it is."""
+
+    def __init__(self, items: IntArray, targets: IntArray, order: IntArray) -> None:
+        cursor, none = np.array([0, 0, 0, items.size, order.size]), np.empty(0, dtype=np.int64)
+        seed = np.zeros(4, dtype=np.uint64)
+        self.arguments = (seed, cursor, none, items, targets, order, none[None], 0, 0.0)

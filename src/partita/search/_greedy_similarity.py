@@ -9,6 +9,7 @@ import numpy as np
 
 from partita import kernels
 from partita.losses import RatioLoss
+from partita.search._greedy_proposals import Given
 from partita.search._greedy_state import SETTLED, never
 
 if TYPE_CHECKING:
@@ -179,21 +180,14 @@ class SimilarityState:
         Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters
         are the same in other columns. None if that is too much to be done in one call.
         """
-        p, compiled = self.problem, cast(Any, kernels.greedy_similarity_attempt)
         if (SETTLED + 2) * order.size > self.visits:
             return None
-        self._linearise()
-        alpha, slope = (p.alpha, p.slope) if 2 * order.size > p.n else self._linear
-        while True:
-            status = compiled.attempt(
-                items, targets, order, SETTLED, bar, *self._tables(), alpha, slope, p.t, p.num,
-                p.den, limit, self.totals, self._gains, self._logs, self.quiet,
-            )  # fmt: skip
-            if status != compiled.FULL:
-                return bool(status == compiled.BETTER)
+        given, outcomes = Given(items, targets, order), cast(Any, kernels.greedy_proposals)
+        while (status := self.shake(given, limit, bar)) == outcomes.ASKED:
             self._grow(self.sizes.size)
+        return bool(status == outcomes.BETTER)
 
-    def shake(self, proposals: Proposals, limit: int, bar: float) -> int:
+    def shake(self, proposals: Proposals | Given, limit: int, bar: float) -> int:
         """Attempt what is proposed until the loss is below ``bar``; return what came of it.
 
         If it is not below, all is as it was, or the clusters are the same in other columns.

@@ -9,6 +9,7 @@ import numpy as np
 
 from partita import kernels
 from partita.search._greedy_counts import CALL, DrawsTables, compiled
+from partita.search._greedy_proposals import Given
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,22 +100,14 @@ class DrawsState(DrawsTables):
         Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters
         are the same in other columns. None if that is too much to be done in one call.
         """
-        p, moves = self.problem, cast(Any, kernels.greedy_attempt)
         if (SETTLED + 2) * order.size > self.visits:
             return None
-        guide = p.guide if 2 * order.size > p.n else (self.alpha32, self.slope)
-        while True:
-            status, *ends = moves.attempt(
-                items, targets, order, SETTLED, self._value, bar, *self._tables(), *guide,
-                *self._swept(limit),
-            )  # fmt: skip
-            if status != moves.FULL:
-                break
+        given, outcomes = Given(items, targets, order), cast(Any, kernels.greedy_proposals)
+        while (status := self.shake(given, limit, bar)) == outcomes.ASKED:
             self._grow(self.sizes.size)
-        self._end_at(*ends)
-        return bool(status == moves.BETTER)
+        return bool(status == outcomes.BETTER)
 
-    def shake(self, proposals: Proposals, limit: int, bar: float) -> int:
+    def shake(self, proposals: Proposals | Given, limit: int, bar: float) -> int:
         """Attempt what is proposed until the loss is below ``bar``; return what came of it.
 
         If it is not below, all is as it was, or the clusters are the same in other columns.
