@@ -41,8 +41,8 @@ def attempt(
     move(items, targets, P, labels, sums, own, sizes)
     rest = order[labels[order] < 0]
     if allocate(
-        rest, start, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals, gains,
-        logs,
+        rest, start, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals,
+        gains, logs,
     ) < rest.shape[0]:  # fmt: skip
         status = FULL
     _total(labels, own, sizes, cell, shape, grid, totals)
@@ -52,8 +52,8 @@ def attempt(
         if abs(last - before) <= least:
             return WORSE
         done = sweep(
-            order, start, order.shape[0], P, labels, sums, own, sizes, cell, shape, grid, t, num, den,
-            limit, totals, gains, logs, quiet,
+            order, start, order.shape[0], P, labels, sums, own, sizes, cell, shape, grid, t, num,
+            den, limit, totals, gains, logs, quiet,
         )  # fmt: skip
         if done < order.shape[0]:
             status = FULL
