@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import partita as pt
-from partita import losses
+from partita import kernels, losses
 from partita.evidence import Evidence
 from partita.partitions import canonical, enumerate_partitions
 from partita.search import Greedy, Linkage, polish
@@ -644,3 +644,14 @@ def test_a_search_from_labels_has_a_name():
     draws = pt.datasets.simulate_draws(20, 30, n_clusters=2, rng=0)
     best = pt.estimate(draws, search=Greedy(starts=(np.arange(20) % 3,)), rng=0)
     assert "starts" in repr(best)
+
+
+@pytest.mark.parametrize("name", ["vi", "pear"])
+def test_a_change_that_never_finds_room_in_one_call_is_left_to_be_made_in_parts(name, monkeypatch):
+    truth = np.repeat(np.arange(4), 6)
+    evidence = Evidence(draws=pt.Draws([truth, np.roll(truth, 1), np.roll(truth, 2)]))
+    for shared in problems(NAMED[name], evidence):
+        state, items = shared.state(), np.arange(shared.n)
+        state.load(shared.compress(truth))
+        monkeypatch.setattr(type(state), "shake", lambda *_: kernels.greedy_proposals.ASKED)
+        assert state.attempt(items, np.full(items.size, -1), items, shared.n, 0.0) is None

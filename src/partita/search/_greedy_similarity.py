@@ -180,12 +180,13 @@ class SimilarityState:
         Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters
         are the same in other columns. None if that is too much to be done in one call.
         """
-        if (SETTLED + 2) * order.size > self.visits:
-            return None
         given, outcomes = Given(items, targets, order), cast(Any, kernels.greedy_proposals)
-        while (status := self.shake(given, limit, bar)) == outcomes.ASKED:
+        while (SETTLED + 2) * order.size <= self.visits:
+            status = self.shake(given, limit, bar)
+            if status != outcomes.ASKED:
+                return bool(status == outcomes.BETTER)
             self._grow(self.sizes.size)
-        return bool(status == outcomes.BETTER)
+        return None
 
     def shake(self, proposals: Proposals | Given, limit: int, bar: float) -> int:
         """Attempt what is proposed until the loss is below ``bar``; return what came of it.
