@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import partita.io
-from partita.cli import _data, _matrix
+from partita.cli import _data, _matrix, _written
 from partita.estimation import Estimate
 from partita.mixture import chain, checkpoint, partition_priors, priors, sampler
 from partita.mixture.moves import Moves
@@ -38,6 +38,12 @@ def similarity(path: Path) -> None:
 
 def estimate(path: Path) -> None:
     found = Estimate.load(path)
+    assert len(found.to_frame()) == found.labels.size == found.sizes.sum()
+    repr(found)
+
+
+def written(path: Path) -> None:
+    found = _written.read_estimate(str(path))
     assert len(found.to_frame()) == found.labels.size == found.sizes.sum()
     repr(found)
 
@@ -162,6 +168,7 @@ READ: dict[str, Target] = {
     "data": Target(read=data),
     "similarity": Target(read=similarity),
     "estimate": Target(read=estimate, archive=True),
+    "written": Target(read=written),
     "checkpoint": Target(read=resumed, archive=True),
     "run": Target(read=started, archive=True),
     "weights": Target(read=weights),

@@ -206,6 +206,17 @@ def estimate() -> list[bytes]:
     return found
 
 
+def written() -> list[bytes]:
+    import partita as pt
+    from partita.cli._estimate import text
+
+    draws, found = pt.Draws(np.tile(LABELS, (4, 1))), []
+    for search in ("average", pt.search.NMF("ls", ranks=(2, 3), n_init=1)):
+        best = pt.estimate(draws, loss="binder", search=search, rng=0, n_jobs=1)
+        found.append(text(best, "json").encode())
+    return found
+
+
 def state() -> list[bytes]:
     import reads
 
@@ -230,6 +241,7 @@ ALL: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "data": ("a.csv", data),
     "similarity": ("a.csv", similarity),
     "estimate": ("a.npz", estimate),
+    "written": ("a.json", written),
     "checkpoint": ("state-0.npz", state),
     "run": ("run.npz", run),
     "weights": ("a.npz", weights),

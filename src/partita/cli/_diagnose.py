@@ -9,7 +9,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from partita.cli import _cluster, _common
+from partita.cli import _cluster, _common, _written
 
 if TYPE_CHECKING:
     from partita.diagnostics import Diagnosis
@@ -20,7 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _common.add_draws_arguments(parser)
     what = parser.add_argument_group("what to look at")
     what.add_argument("--loss", metavar="NAME", default="vi", help="to the estimate; default vi")
-    what.add_argument("--estimate", metavar="FILE.npz", help="what `partita estimate --save` kept")
+    what.add_argument(
+        "--estimate",
+        metavar="FILE",
+        help="what `partita estimate --save FILE.npz` kept, or what `-o FILE.json` wrote",
+    )
     what.add_argument("--pairs", type=int, default=10, help="pairs of items to follow, at most")
     what.add_argument("--trace", action="store_true", help="the trace of K, a row a draw")
     what.add_argument("--jobs", type=int, default=-1, help="threads; -1, the default: all cores")
@@ -31,12 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Diagnose and write."""
     from partita.diagnostics import diagnose
-    from partita.estimation import Estimate
 
     with _cluster.connected(arguments, shares=False):
         found = diagnose(
             _common.read(arguments),
-            None if arguments.estimate is None else Estimate.load(arguments.estimate),
+            None if arguments.estimate is None else _written.read_estimate(arguments.estimate),
             loss=arguments.loss,
             n_pairs=arguments.pairs,
             n_jobs=arguments.jobs,

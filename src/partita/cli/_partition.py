@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from partita.cli import _factors
+from partita.cli import _factors, _written
 from partita.mixture import partition_priors, priors
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ def add_partition_arguments(parser: argparse.ArgumentParser, *, with_ranks: bool
     what = parser.add_argument_group("the partition")
     what.add_argument(
         "--estimate",
-        metavar="FILE.npz",
-        help="what `partita estimate --save` kept; if not given, it is estimated first",
+        metavar="FILE",
+        help="what `partita estimate --save FILE.npz` kept, or what `-o FILE.json` wrote; if not "
+        "given, it is estimated first",
     )
     what.add_argument("--loss", metavar="NAME", help="to estimate with; default vi")
     what.add_argument(
@@ -35,7 +36,7 @@ def add_partition_arguments(parser: argparse.ArgumentParser, *, with_ranks: bool
 def partition(arguments: argparse.Namespace, draws: Draws, search: str = "auto") -> Estimate:
     """Return the estimate that the arguments name, or make it; ``search`` if they say nothing."""
     from partita.errors import InvalidValueError
-    from partita.estimation import Estimate, estimate
+    from partita.estimation import estimate
 
     if arguments.estimate is None:
         return estimate(
@@ -53,7 +54,7 @@ def partition(arguments: argparse.Namespace, draws: Draws, search: str = "auto")
             "`--estimate` gives the partition; `--loss`, `--search`, `--method`, `--ranks`, "
             "`--restarts`, `--polish` and `--device` say how to find one. Give either."
         )
-    return Estimate.load(arguments.estimate)
+    return _written.read_estimate(arguments.estimate)
 
 
 def _search(arguments: argparse.Namespace, default: str) -> Any:
@@ -97,7 +98,8 @@ def data(arguments: argparse.Namespace, draws: Draws) -> Any:
             f"{arguments.data!r} must have a row for each of the {draws.n_items:,} items of the "
             f"draws; it has {len(table):,}."
         )
-    order = order_of(list(table.index) if arguments.names else None, draws.item_names, "--data")
+    has_names = arguments.names and draws.item_names is not None
+    order = order_of(list(table.index) if has_names else None, draws.item_names, "--data")
     return table if order is None else table.iloc[order]
 
 
