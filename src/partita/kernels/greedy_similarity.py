@@ -133,13 +133,6 @@ def loss(t, e, j, num, den, w, n):
     return top / bottom
 
 
-@jit
-def losses(t, e, j, num, den, w, n, out):
-    """The loss at each (e, j)."""
-    for a in range(out.shape[0]):
-        out[a] = loss(t, e[a], j[a], num, den, w, n)
-
-
 @inner
 def _free(sizes, limit):
     """The first free column, -1 if there are ``limit`` clusters, -2 if no column is left."""
@@ -225,24 +218,27 @@ def sweep(
 
 
 @jit
-def merged(labels, sums, own, sizes, shape, grid, out):
-    """``out[a, b]`` becomes what j would gain if clusters a and b were one."""
-    width = sizes.shape[0]
-    out[:] = 0.0
-    for i in range(labels.shape[0]):
+def merged(labels, sums, own, sizes, cell, shape, grid, t, num, den, totals, pairs, values):
+    """Fill ``pairs`` with those of clusters, and ``values`` with the loss if they were one."""
+    width, n, found = sizes.shape[0], labels.shape[0], 0
+    gains = np.zeros((width, width))
+    for i in range(n):
         a = labels[i]
         before = h(own[i], shape, grid)
         for b in range(width):
             if b != a and sizes[b] > 0 and sums[b, i] > 0.0:
-                gain = h(own[i] + sums[b, i], shape, grid) - before
-                out[a, b] += gain
-                out[b, a] += gain
+                gains[max(a, b), min(a, b)] += h(own[i] + sums[b, i], shape, grid) - before
+    for a in range(width):
+        for b in range(a):
+            if sizes[a] > 0 and sizes[b] > 0:
+                pairs[found, 0], pairs[found, 1] = a, b
+                e = totals[0] + cell[sizes[a] + sizes[b]] - cell[sizes[a]] - cell[sizes[b]]
+                values[found] = loss(t, e, totals[1] + gains[a, b], num, den, cell[n], n)
+                found += 1
 
 
 @jit
-def merge(
-    pairs, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals
-):  # fmt: skip
+def merge(pairs, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
     """Merge the clusters of each pair, none of which was merged before, if that lowers the loss.
 
     Returns how many.

@@ -344,13 +344,10 @@ class Plan:
 
 def _best(found: Sequence[Found], n: int) -> list[Found]:
     """The best ``n`` different ends of runs."""
-    kept: list[Found] = []
+    different: dict[bytes, Found] = {}
     for one in sorted(found, key=lambda f: f.value):
-        if all(not np.array_equal(one.labels, other.labels) for other in kept):
-            kept.append(one)
-        if len(kept) == n:
-            break
-    return kept
+        different.setdefault(one.labels.tobytes(), one)
+    return list(different.values())[:n]
 
 
 def _unseen(found: Sequence[Found]) -> float:

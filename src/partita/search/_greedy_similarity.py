@@ -86,6 +86,7 @@ class SimilarityState:
         self.labels = np.full(problem.n, -1, dtype=np.int64)
         self.own, self.totals = np.ones(problem.n), np.zeros(2)
         self.quiet = np.array([0, 1 << 62])
+        self._value, self._valued_at = np.inf, [np.nan, np.nan]
         self._linear, self._linear_at = (problem.alpha, problem.slope), (np.nan, np.nan)
         self.sizes, self.sums = np.zeros(0, dtype=np.int64), np.zeros((0, problem.n))
         self._grow(7)
@@ -114,7 +115,10 @@ class SimilarityState:
     @property
     def value(self) -> float:
         """The expected loss, from the running totals."""
-        return self._loss(float(self.totals[0]), float(self.totals[1]))
+        at = self.totals.tolist()
+        if at != self._valued_at:
+            self._value, self._valued_at = self._loss(*at), at
+        return self._value
 
     def _loss(self, e: float, j: float) -> float:
         p = self.problem
@@ -250,17 +254,12 @@ class SimilarityState:
 
     def merge_values(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The loss after merging each pair of clusters: (pairs, 2) columns and their values."""
-        p = self.problem
-        gains = np.empty((self.sizes.size, self.sizes.size))
-        _compiled().merged(self.labels, self.sums, self.own, self.sizes, p.shape, p.grid, gains)
-        active = np.flatnonzero(self.sizes)
-        a, b = np.tril_indices(active.size, -1)
-        pairs = np.stack([active[a], active[b]], axis=1)
-        s, u = self.sizes[pairs[:, 0]], self.sizes[pairs[:, 1]]
-        e = self.totals[0] + p.cell[s + u] - p.cell[s] - p.cell[u]
-        j = self.totals[1] + gains[pairs[:, 0], pairs[:, 1]]
-        values = np.empty(len(pairs))
-        _compiled().losses(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n), values)
+        p, k = self.problem, self.n_clusters
+        pairs, values = np.empty((k * (k - 1) // 2, 2), dtype=np.int64), np.empty(k * (k - 1) // 2)
+        _compiled().merged(
+            self.labels, self.sums, self.own, self.sizes, p.cell, p.shape, p.grid, p.t, p.num,
+            p.den, self.totals, pairs, values,
+        )  # fmt: skip
         return pairs, values
 
     def merge(self, pairs: NDArray[np.int64]) -> bool:
