@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partita.distributed import map_blocks
-from partita.kernels import _pairs, similarity
+from partita.kernels import _bits, _pairs, similarity
 
 DTYPES = (np.uint8, np.uint16, np.uint32)
 # One byte counter more or less than full, one item more or less than a group, vector or block.
@@ -47,6 +47,28 @@ def dense(labels, weights=None, dtype=np.float64, n_jobs=1):
 def test_counts_are_exact(n_draws, n_items):
     labels = random_labels(n_draws, n_items)
     assert np.array_equal(dense(labels), naive_counts(labels) / n_draws)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n_draws", "n_items"), [(256, 1), (257, 5), (511, 66), (600, 201)])
+@pytest.mark.parametrize("n_clusters", [16, 17])
+def test_bits_count_what_labels_count(n_draws, n_items, n_clusters, dtype, monkeypatch):
+    labels = random_labels(n_draws, n_items, n_clusters=n_clusters)
+    labels[-1, 0] = n_clusters - 1
+    assert (similarity.plan(labels, None).planes is None) == (n_clusters > 16)
+    found = dense(labels, dtype=dtype)
+    monkeypatch.setattr(similarity, "_MANY", n_draws + 1)
+    assert np.array_equal(found, dense(labels, dtype=dtype))
+
+
+@pytest.mark.parametrize("n_items", [3, 130])
+def test_labels_are_taken_apart_in_parts(n_items, monkeypatch):
+    labels = random_labels(500, n_items, n_clusters=16)
+    whole = _bits.planes(labels)
+    monkeypatch.setattr(_bits, "_AT_ONCE", 100)
+    assert np.array_equal(_bits.planes(labels), whole)
+    ones = sum(int(word).bit_count() for word in whole[:, 2].ravel())
+    assert ones == np.count_nonzero(labels & 4)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -197,8 +219,9 @@ def test_a_block_beyond_the_items_is_an_index_error(items):
         similarity.block(labels, None, np.array(items), np.array([0]))
 
 
-def test_layout_and_write_protection_of_labels_do_not_matter():
-    labels = random_labels(300, 100)
+@pytest.mark.parametrize("n_draws", [200, 300])
+def test_layout_and_write_protection_of_labels_do_not_matter(n_draws):
+    labels = random_labels(n_draws, 100)
     expected = dense(labels)
     columns = np.asfortranarray(labels)
     columns.setflags(write=False)

@@ -3,7 +3,8 @@
 ``plan(labels, weights, dtype)`` allocates the matrix and cuts its upper triangle into ``strips``
 of about equal work; ``plan.fill(strip)`` counts one, writes it and its mirror image, and may run
 on any thread. ``block(labels, weights, rows, cols)`` counts a rectangle. Without weights every
-value is an exact count over the number of draws. The loops are in `_pairs`.
+value is an exact count over the number of draws. The loops are in `_pairs`, and in `_bits` for
+many draws of few clusters.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from partita.kernels import _pairs
+from partita.kernels import _bits, _pairs
 
 Array = np.ndarray[Any, Any]
 Strip = tuple[int, int, int, int]
@@ -21,6 +22,9 @@ Strip = tuple[int, int, int, int]
 # Comparisons of single bytes in a strip: enough to be worth a thread (0.4 ms), few enough to
 # interrupt (about 10 ms).
 _LEAST, _MOST = 6e7, 5e8
+
+# Draws from which on it pays to take labels apart into bits, and labels up to which these are held.
+_MANY, _HELD = 256, 1 << 28
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,14 @@ class Plan:
     weights: Array | None
     out: Array
     strips: list[Strip]
+    planes: Array | None = None
 
     def fill(self, strip: Strip) -> None:
         """Write the pairs of a strip, both ways round, and its part of the diagonal."""
-        _pairs.fill(self.labels, self.labels, self.weights, True, strip, self.out)
+        if self.planes is not None:
+            _bits.fill(self.planes, self.labels.shape[0], strip, self.out)
+        else:
+            _pairs.fill(self.labels, self.labels, self.weights, True, strip, self.out)
 
 
 def plan(labels: Array, weights: Array | None, dtype: Any = np.float64) -> Plan:
@@ -57,10 +65,13 @@ def plan(labels: Array, weights: Array | None, dtype: Any = np.float64) -> Plan:
            [0.5, 1. , 0.5],
            [0. , 0.5, 1. ]])
     """
-    n_items = labels.shape[1]
+    labels, n_items = _frozen(labels), labels.shape[1]
     out = np.empty((n_items, n_items), dtype=dtype)
+    if weights is None and _has_few_bits(labels):
+        strips = _triangle(n_items, labels.shape[0] / 4 + 300)
+        return Plan(labels, None, out, strips, _bits.planes(labels))
     strips = _triangle(n_items, _cost(labels, weights))
-    return Plan(_frozen(labels), _frozen(weights), out, strips)
+    return Plan(labels, _frozen(weights), out, strips)
 
 
 def block(labels: Array, weights: Array | None, rows: Array, cols: Array) -> Array:
@@ -87,6 +98,12 @@ def _frozen(array):
     view = np.ascontiguousarray(array).view()
     view.setflags(write=False)
     return view
+
+
+def _has_few_bits(labels):
+    """Whether to compare bits, not labels: there are many draws, and few clusters in each."""
+    is_many = labels.shape[0] >= _MANY and labels.size <= _HELD
+    return is_many and labels.dtype == np.uint8 and labels.max() < _bits.MOST_LABELS
 
 
 def _picked(labels, items):
