@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from partita.distributed import map_blocks
 from partita.partitions import canonical
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
+from partita.search._greedy_crossing import crossed
 from partita.search._greedy_draws import DrawsProblem
+from partita.search._greedy_ends import Found, best_of, swept, times_best, unseen
 from partita.search._greedy_kinds import SMALL, Starts
 from partita.search._greedy_problem import on_draws, problem
 from partita.search._greedy_run import Run
@@ -38,6 +40,7 @@ _NOISE = 0.02  # relative difference of losses on few draws that may be the othe
 _LEADERS = 3  # of these that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
 _ENOUGH, _ENOUGH_BENT = 3, 4  # of those that end at the best, else two, are enough
+_CROSSED = 2  # times that ends are crossed again
 _FRESH = 2  # times that more are begun
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 100_000  # items times draws up to which that is done
@@ -62,19 +65,6 @@ class Settings(Protocol):
     def patience(self) -> float: ...
     @property
     def max_draws(self) -> int | None: ...
-
-
-class Found(NamedTuple):
-    """Where a run ended."""
-
-    value: float
-    labels: Labels
-    start: str
-
-    @property
-    def again(self) -> Start:
-        """Its name and labels, to start there again."""
-        return self.start, self.labels
 
 
 class Plan:
@@ -122,21 +112,46 @@ class Plan:
         """Some quick runs on few draws, fewer on more, and the best of those carried further."""
         shared = problem(self.loss, self.evidence, max_draws=self._few)
         self._begin(shared)
-        is_rugged = _unseen(self.found) > _RUGGED and self._work <= _QUICK
-        pool = _best(self.found, _POOL)
-        leaders = self._ranked(pool)
-        is_more = self._few != self.max_draws and not self.clock.is_up()
+        is_rugged = unseen(self.found) > _RUGGED and self._work <= _QUICK
+        pool = best_of(self.found, _POOL)
+        few, is_more = shared, self._few != self.max_draws and not self.clock.is_up()
         if is_more:
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
+        crossing = self._crossed(few, shared, pool)
+        leaders = self._ranked(best_of(pool + crossing, len(pool) + len(crossing)))
+        if is_more:
             self._turn()
-        others = [shared.compress(f.labels) for f in pool if not self.is_agreed]
+        others = [shared.compress(f.labels) for f in leaders if not self.is_agreed]
         ends, enough = list[Found](), _ENOUGH_BENT if self._is_bent else _ENOUGH
         for starts, is_new in self._rounds(leaders, is_more):
             ends += self._carried(shared, starts, others, is_new)
-            if self.clock.is_up() or _times_best(ends) >= (enough if is_rugged else 2):
+            is_enough = crossing or times_best(ends) >= (enough if is_rugged else 2)
+            if is_enough or self.clock.is_up():
                 break
+        for _ in range(_CROSSED if crossing else 0):
+            better = self._bettered(few, shared, pool)
+            if not better or self.clock.is_up():
+                break
+            ends += self._carried(shared, better, others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared
+
+    def _crossed(self, few: Problem, shared: Problem, ends: list[Found]) -> list[Found]:
+        """The best ways to put together what these ends share, where the loss bends."""
+        if self.is_agreed or not self._is_bent or self.clock.is_up():
+            return []
+        if not (isinstance(few, DrawsProblem) and isinstance(shared, DrawsProblem)):
+            return []
+        labels = [f.labels for f in ends]
+        found = crossed(few, shared, labels, self.limit, self.rng.spawn(1)[0], _LEADERS)
+        return [Found(*one, "crossing") for one in found]
+
+    def _bettered(self, few: Problem, shared: Problem, pool: list[Found]) -> list[Start]:
+        """What crossing again, with the ends on these draws, puts together better than any."""
+        best = min(self.found, key=lambda f: f.value)
+        crossing = self._crossed(few, shared, best_of(self.found, len(self.found)) + pool)
+        bar = best.value - 1e-9 * abs(best.value)
+        return [f.again for f in crossing if f.value < bar]
 
     def _rounds(self, leaders: list[Found], is_more: bool) -> Iterator[tuple[list[Start], bool]]:
         """Yield starts to carry further together, and whether no run on these draws was there.
@@ -147,7 +162,7 @@ class Plan:
         if self.is_agreed:
             yield [leaders[0].again], False
             return
-        n_rounds = 2 if _swept(self._work, leaders) <= _SWEPT else 1
+        n_rounds = 2 if swept(self._work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
         for _ in range(_FRESH if self._work <= _QUICK else 0):
@@ -162,7 +177,7 @@ class Plan:
         if is_new:
             n_before = len(self.found)
             self._runs(shared, [(*start, self._light) for start in starts], softens=True)
-            starts = [f.again for f in _best(self.found[n_before:], n_best)]
+            starts = [f.again for f in best_of(self.found[n_before:], n_best)]
         is_thorough = self._is_bent and self._work <= SMALL
         hardness = 4.0 if is_product else 2.0 if is_thorough else 1.0
         if self.is_agreed and not self._is_cheap:
@@ -252,11 +267,11 @@ class Plan:
             shared.m == self.evidence.distinct.n_draws and shared.n == shared.n_items
         )
         if is_whole:
-            for one in _best(self.found, 1 if self.settings.n_runs is None else len(self.found)):
+            for one in best_of(self.found, 1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
             return
         n_leaders = 3 if self._is_bent else 2
-        leaders = self._ranked(_best(self.found, n_leaders if self.is_agreed else 8))[:n_leaders]
+        leaders = self._ranked(best_of(self.found, n_leaders if self.is_agreed else 8))[:n_leaders]
         room = validate.free_memory() // 2
         if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
@@ -265,7 +280,7 @@ class Plan:
         n_draws = self.evidence.distinct.n_draws
         is_all = isinstance(shared, DrawsProblem) and shared.m == n_draws
         work = self.evidence.n_items * n_draws
-        is_heavy = _swept(work, leaders) > _SWEPT
+        is_heavy = swept(work, leaders) > _SWEPT
         if work > _POLISHED or is_all or is_heavy:
             moves = self._light
         whole = problem(self.loss, self.evidence, merge=False)
@@ -276,7 +291,7 @@ class Plan:
         if not (is_same or (self.found and is_heavy)):
             tasks = [(*one.again, moves) for one in leaders[: 1 if is_heavy else n_leaders]]
             self._runs(whole, tasks, patience=1.0)
-        for one in _best(self.found, 1):
+        for one in best_of(self.found, 1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
 
     def _runs(
@@ -340,34 +355,6 @@ class Plan:
     def _is_bent(self) -> bool:
         """Whether the loss bends in e, so that runs anneal."""
         return bool(self.loss.numerator.least or self.loss.denominator.least)
-
-
-def _best(found: Sequence[Found], n: int) -> list[Found]:
-    """The best ``n`` different ends of runs."""
-    different: dict[bytes, Found] = {}
-    for one in sorted(found, key=lambda f: f.value):
-        different.setdefault(one.labels.tobytes(), one)
-    return list(different.values())[:n]
-
-
-def _unseen(found: Sequence[Found]) -> float:
-    """The share of runs that ended where no other did, which is Good and Turing's estimate.
-
-    It is the chance that the next run ends where none has been.
-    """
-    keys = [one.labels.tobytes() for one in found]
-    return sum(keys.count(key) == 1 for key in keys) / max(1, len(keys))
-
-
-def _swept(work: int, leaders: Sequence[Found]) -> int:
-    """Items times draws times clusters: what a sweep looks at."""
-    return work * (1 + int(leaders[0].labels.max()))
-
-
-def _times_best(ends: Sequence[Found]) -> int:
-    """How many runs ended at the best."""
-    best = min(ends, key=lambda f: f.value)
-    return sum(np.array_equal(f.labels, best.labels) for f in ends)
 
 
 def _start(run: Run, shared: Problem, labels: Labels | None) -> None:

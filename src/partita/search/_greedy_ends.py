@@ -1,0 +1,56 @@
+"""Where the runs of a greedy search ended, and what their ends have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.search._greedy_kinds import Start
+
+    Labels: TypeAlias = NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """Where a run ended."""
+
+    value: float
+    labels: Labels
+    start: str
+
+    @property
+    def again(self) -> Start:
+        """Its name and labels, to start there again."""
+        return self.start, self.labels
+
+
+def best_of(found: Sequence[Found], n: int) -> list[Found]:
+    """The best ``n`` different ends of runs."""
+    different: dict[bytes, Found] = {}
+    for one in sorted(found, key=lambda f: f.value):
+        different.setdefault(one.labels.tobytes(), one)
+    return list(different.values())[:n]
+
+
+def unseen(found: Sequence[Found]) -> float:
+    """The share of runs that ended where no other did, which is Good and Turing's estimate.
+
+    It is the chance that the next run ends where none has been.
+    """
+    keys = [one.labels.tobytes() for one in found]
+    return sum(keys.count(key) == 1 for key in keys) / max(1, len(keys))
+
+
+def swept(work: int, leaders: Sequence[Found]) -> int:
+    """Items times draws times clusters: what a sweep looks at."""
+    return work * (1 + int(leaders[0].labels.max()))
+
+
+def times_best(ends: Sequence[Found]) -> int:
+    """How many runs ended at the best."""
+    best = min(ends, key=lambda f: f.value)
+    return sum(np.array_equal(f.labels, best.labels) for f in ends)
