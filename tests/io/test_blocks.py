@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shutil
 
 import numcodecs
 import numpy as np
@@ -258,6 +259,36 @@ class TestZarr:
         (tmp_path / "chain.zarr" / "partita_weights" / "0").unlink()
         with pytest.raises(FileError, match="missing"):
             pt.read_draws(store).probabilities.sum()
+
+    @pytest.mark.parametrize("stored", [None, True])
+    def test_lost_weights_are_an_error_with_a_remedy(self, tmp_path, stored):
+        store = tmp_path / "chain.zarr"
+        with pt.DrawsWriter(store) as out:
+            for number, draw in enumerate(LABELS):
+                out.write(draw, weight=1.0 + number)
+        kept = pt.read_draws(store, stored=stored)
+        assert_array_equal(kept.weights, 1.0 + np.arange(len(LABELS)))
+        with pytest.raises(FileError, match="lacks the weights.* Read the whole store"):
+            pt.read_draws(store / "labels", stored=stored)
+        meta = store / "partita_weights" / ".zarray"
+        meta.write_text(meta.read_text().replace(f"[{len(LABELS)}]", f"[{len(LABELS) - 1}]"))
+        with pytest.raises(FileError, match="lacks the weights"):  # they are of other draws
+            pt.read_draws(store, stored=stored)
+        shutil.rmtree(store / "partita_weights")
+        with pytest.raises(FileError, match="lacks the weights, one for each draw") as no:
+            pt.read_draws(store, stored=stored)
+        line = str(no.value).split("let the labels say so: ")[1].rstrip(".")
+        assert line.startswith("del zarr.open(")
+        exec(line, {"zarr": zarr})
+        assert pt.read_draws(store, stored=stored).weights is None
+
+    def test_a_store_without_weights_asks_for_none(self, tmp_path):
+        store = tmp_path / "chain.zarr"
+        with pt.DrawsWriter(store) as out:
+            for draw in LABELS:
+                out.write(draw)
+        assert pt.read_draws(store).weights is None
+        assert pt.read_draws(store / "labels").weights is None
 
     def test_a_lost_chunk_is_named(self, tmp_path, monkeypatch):
         path = write_zarr(tmp_path / "a", zarr_format=2)

@@ -100,12 +100,15 @@ def _found(
     container: Container, entry: Entry, axes: Axes, said: tuple[str, ...], labels: NDArray[Any]
 ) -> Found:
     rest, shape = _Beside(container, entry, axes), tuple(entry.shape[i] for i in axes.order)
+    weights, check = rest.scalar(WEIGHTS), getattr(container, "check_unweighted", None)
+    if weights is None and check is not None:
+        check(entry)
     return Found(
         labels=labels,
         chains=chain_numbers(shape) if axes.chain is not None else rest.chains(),
         item_names=rest.names(axes.rest[0]),
         traces=rest.traces(),
-        weights=rest.scalar(WEIGHTS),
+        weights=weights,
         assumptions=said + rest.said(shape),
     )
 

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from partita.errors import FileError
 from partita.io._cmdstan import CmdStanFile
 from partita.io._container import WEIGHTS, Box, Container
 from partita.io._sandbox import Sandbox
 from partita.io._sandboxed import NetcdfContainer, RdataContainer, parquet_container
 from partita.io._zarr import ZarrArray
 from partita.io._zarr_blocks import entry_of, zarr_arrays
+from partita.io._zarr_meta import WEIGHTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +70,18 @@ class ZarrContainer:
         array.check(array.absent())
         if not array.meta.may_miss:
             self.whole.add(entry.name)
+
+    def check_unweighted(self, entry: Entry) -> None:
+        """Refuse labels that come without weights and say that they have some."""
+        meta = self.arrays[entry.name].meta
+        if meta.is_weighted:
+            raise FileError(
+                f"{self.where} has labels of draws with weights and lacks the weights, one for "
+                f"each draw in the array {WEIGHTS!r} beside them. Read the whole store, copy that "
+                "folder from where it came from, or write the draws again; to have all draws weigh "
+                f"the same, let the labels say so: del zarr.open({meta.folder!r})"
+                f".attrs[{WEIGHTED!r}]."
+            )
 
 
 @contextmanager

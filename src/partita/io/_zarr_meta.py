@@ -29,6 +29,7 @@ _V3_DTYPES = frozenset(
 )
 
 
+WEIGHTED = "partita_weights"  # an attribute by which labels say that they have weights beside them
 MAY_MISS = ("missing_chunks", "fill_value")  # an attribute by which an array says that none is lost
 
 
@@ -50,6 +51,8 @@ class ZarrMeta:
     dims: tuple[str, ...] | None
     may_miss: bool = False
     """Whether the store says that chunks without a file are all fill value, and not lost."""
+    is_weighted: bool = False
+    """Whether it says that there are weights of the draws beside it."""
 
     @property
     def chunk_bytes(self) -> int:
@@ -231,6 +234,7 @@ def _v2(folder: str, found: dict[str, Any]) -> ZarrMeta:
         () if compressor is None else (str(compressor["id"]),),
         _dims(found["attributes"].get("_ARRAY_DIMENSIONS"), len(shape)),
         _may_miss(found["attributes"]),
+        found["attributes"].get(WEIGHTED) is True,
     )
 
 
@@ -274,6 +278,7 @@ def _v3(folder: str, found: dict[str, Any]) -> ZarrMeta:
         tuple(undo),
         _dims(found.get("dimension_names"), len(shape)),
         _may_miss(found.get("attributes") or {}),
+        (found.get("attributes") or {}).get(WEIGHTED) is True,
     )
 
 

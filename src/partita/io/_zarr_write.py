@@ -16,7 +16,7 @@ import numpy as np
 from partita.errors import FileError
 from partita.io._container import WEIGHTS
 from partita.io._write import beside
-from partita.io._zarr_meta import is_zarr
+from partita.io._zarr_meta import WEIGHTED, is_zarr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +45,10 @@ def write_store(
     with beside(path) as place:
         os.mkdir(place)
         _dump(place, ".zgroup", {"zarr_format": 2})
-        _array(place, "labels", labels, ("draw", "item"), width)
+        about = {} if weights is None else {WEIGHTED: True}
+        _array(place, "labels", labels, ("draw", "item"), width, about)
         if weights is not None:
-            _array(place, WEIGHTS, weights[:, None], ("draw",), 1)
+            _array(place, WEIGHTS, weights[:, None], ("draw",), 1, {})
         _replace(place, path)
 
 
@@ -67,13 +68,16 @@ def _replace(place: str, path: str) -> None:
     shutil.rmtree(before, ignore_errors=True)
 
 
-def _array(place: str, name: str, table: NDArray[Any], dims: tuple[str, ...], width: int) -> None:
+def _array(
+    place: str, name: str, table: NDArray[Any], dims: tuple[str, ...], width: int,
+    about: dict[str, Any],
+) -> None:  # fmt: skip
     """One array of the group; a table of one column may be of one axis."""
     folder = os.path.join(place, name)
     os.mkdir(folder)
     stored = table.dtype.newbyteorder("<")
     shape, chunk = table.shape[: len(dims)], (table.shape[0], width)[: len(dims)]
-    _dump(folder, ".zattrs", {"_ARRAY_DIMENSIONS": list(dims)})
+    _dump(folder, ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **about})
     for number, part in enumerate(_parts(table, width)):
         index = ".".join(["0", str(number)][: len(dims)])
         with open(os.path.join(folder, index), "xb") as file:
