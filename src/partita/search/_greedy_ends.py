@@ -51,6 +51,6 @@ def swept(work: int, leaders: Sequence[Found]) -> int:
 
 
 def times_best(ends: Sequence[Found]) -> int:
-    """How many runs ended at the best."""
-    best = min(ends, key=lambda f: f.value)
-    return sum(np.array_equal(f.labels, best.labels) for f in ends)
+    """How many runs ended at the best; none where time was up before any began."""
+    best = min(ends, key=lambda f: f.value, default=None)
+    return sum(np.array_equal(f.labels, best.labels) for f in ends) if best else 0
