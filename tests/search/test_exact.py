@@ -101,8 +101,10 @@ def test_an_interrupt_gives_the_best_so_far(monkeypatch, n, loss, place):
     pt.estimate(draws, loss=loss, search="exact")
     monkeypatch.setattr(f"partita.search.exact.{place}", interrupted)
     with pytest.warns(pt.errors.PartitaWarning, match="interrupted"):
-        best = pt.estimate(draws, loss=loss, search="exact")
+        best = pt.estimate(draws, loss=loss, search="exact", rng=0)
     assert calls
+    auto = pt.estimate(draws, loss=loss, rng=0)
+    assert best.expected_loss <= auto.expected_loss + 1e-12
     assert not best.info["is_optimal"]
     assert_allclose(best.expected_loss, pt.expected_loss(best.labels, draws, loss=loss))
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from partita.losses import Loss
 
 MOST_ITEMS = 12
+_QUICK = 8  # items of which all partitions are visited before anybody ends it
 _SLICE = 0.01  # seconds that partitions are scored together for, about
 _BATCH = 4_096  # of which there are so many, at most
 _DRAWS = 1_000  # that are looked at first, at most
@@ -50,8 +51,8 @@ class Exact:
     ----------
     time_limit : float, optional
         Seconds after which the best so far is returned, with a warning; ``info["is_optimal"]`` of
-        the estimate says whether it was proved best. Where there is a limit the search begins with
-        what ``auto`` would do, so that with as much time it finds nothing worse.
+        the estimate says whether it was proved best. The search begins with what ``auto`` does,
+        so that with as much time it finds nothing worse.
     max_clusters : int, optional
         At most this many clusters; n if None. Only where every partition is visited.
 
@@ -90,11 +91,9 @@ class Exact:
             offered = _branch_and_bound(evidence, loss, rng, n_jobs, clock)
         elif isinstance(loss, RatioLoss):
             settings = Settings(max_clusters=self.max_clusters)
-            known = (
-                ()
-                if self.time_limit is None
-                else search_greedily(settings, evidence, loss, rng, n_jobs, clock)
-            )
+            known: Iterable[Candidate] = ()
+            if n > _QUICK or self.time_limit is not None:
+                known = search_greedily(settings, evidence, loss, rng, n_jobs, clock)
             offered = _visit(evidence, loss, limit, clock, known)
         else:
             offered = _score_all(evidence, loss, limit, n_jobs, clock)
