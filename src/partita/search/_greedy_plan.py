@@ -12,7 +12,7 @@ from partita.distributed import map_blocks
 from partita.partitions import canonical
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
-from partita.search._greedy_crossing import crossed
+from partita.search._greedy_crossing import are_few, crossed
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import Found, best_of, swept, times_best, unseen
 from partita.search._greedy_kinds import SMALL, Starts
@@ -118,6 +118,7 @@ class Plan:
         if is_more:
             shared = problem(self.loss, self.evidence, max_draws=self.max_draws)
         crossing = self._crossed(few, shared, pool)
+        is_whole = bool(crossing) and are_few([f.labels for f in pool])
         leaders = self._ranked(best_of(pool + crossing, len(pool) + len(crossing)))
         if is_more:
             self._turn()
@@ -125,8 +126,8 @@ class Plan:
         ends, enough = list[Found](), _ENOUGH_BENT if self._is_bent else _ENOUGH
         for starts, is_new in self._rounds(leaders, is_more):
             ends += self._carried(shared, starts, others, is_new)
-            is_enough = crossing or times_best(ends) >= (enough if is_rugged else 2)
-            if is_enough or self.clock.is_up():
+            is_enough = times_best(ends) >= (enough if is_rugged and not crossing else 2)
+            if is_enough or is_whole or self.clock.is_up():
                 break
         for _ in range(_CROSSED if crossing else 0):
             better = self._bettered(few, shared, pool)
