@@ -41,6 +41,7 @@ _LEADERS = 3  # of these that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
 _ENOUGH, _ENOUGH_BENT = 3, 4  # of those that end at the best, else two, are enough
 _CROSSED = 2  # times that ends are crossed again
+_CROSSING = 0.05  # seconds that this may take
 _FRESH = 2  # times that more are begun
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 100_000  # items times draws up to which that is done
@@ -139,7 +140,8 @@ class Plan:
 
     def _crossed(self, few: Problem, shared: Problem, ends: list[Found]) -> list[Found]:
         """The best ways to put together what these ends share, where the loss bends."""
-        if self.is_agreed or not self._is_bent or self.clock.is_up():
+        left = self.clock.left()
+        if self.is_agreed or not self._is_bent or (left is not None and left < _CROSSING):
             return []
         if not (isinstance(few, DrawsProblem) and isinstance(shared, DrawsProblem)):
             return []
