@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import partita as pt
-from partita.partitions import enumerate_partitions
+from partita.partitions import canonical, enumerate_partitions
 from partita.search import Exact, Greedy
 
 LATE = "`time_limit` was too short to prove that no partition is better"
@@ -43,6 +43,7 @@ def test_branch_and_bound_agrees_with_enumeration(seed, monkeypatch):
     monkeypatch.setattr("partita.search.exact.MOST_ITEMS", 3)
     start = [pt.search.Candidate(np.arange(9))]
     monkeypatch.setattr("partita.search.exact.search_greedily", lambda *_: start)
+    monkeypatch.setattr("partita.search.exact._quick_start", lambda *_: np.arange(9))
     branched = pt.estimate(draws, loss="binder", search="exact", rng=seed)
     assert_allclose(branched.expected_loss, every, atol=1e-12)
     assert branched.info["is_optimal"]
@@ -94,7 +95,9 @@ def test_an_interrupt_gives_the_best_so_far(monkeypatch, n, loss, place):
     draws = pt.Draws(np.random.default_rng(n).integers(0, 3, (15, n)))
     calls = []
 
-    def interrupted(*args):
+    def interrupted(*_, branches=True):
+        if not branches:
+            return canonical(_[1]), False
         calls.append(1)
         raise KeyboardInterrupt
 
@@ -116,7 +119,9 @@ def test_cut_short_it_is_no_worse_than_auto(monkeypatch, n, loss):
     auto = pt.estimate(draws, loss=loss, search=Greedy(), rng=5)
     for place in ("kernels.exact.search_draws", "kernels.exact.search_similarity"):
         monkeypatch.setattr(f"partita.search.exact.{place}", lambda *_: True)
-    monkeypatch.setattr("partita.search.exact._cliques.minimise", lambda _, own, __: (own, False))
+    monkeypatch.setattr(
+        "partita.search.exact._cliques.minimise", lambda _, own, *__, **___: (own, False)
+    )
     monkeypatch.setattr("partita.search.exact.Clock.is_up", _up_in("exact.py", "_visit"))
     best = pt.estimate(draws, loss=loss, search=Exact(time_limit=60), rng=5)
     assert not best.info["is_optimal"]

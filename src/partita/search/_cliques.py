@@ -120,20 +120,27 @@ def _can_program() -> bool:
     return True
 
 
-def minimise(d: Matrix, labels: NDArray[np.int64], clock: Clock) -> tuple[NDArray[np.int64], bool]:
-    """Return the best partition of a component and whether it is proved to be, by branching."""
+def minimise(
+    d: Matrix, labels: NDArray[np.int64], clock: Clock, *, branches: bool = True
+) -> tuple[NDArray[np.int64], bool]:
+    """Return the best partition of a component and whether it is proved to be, by branching.
+
+    If it does not branch, the best that bounds and the first program give.
+    """
     if (d <= 0).all():
         return np.zeros_like(labels), True
     tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
     part = Part(d, labels, clock.deadline, tolerance)
-    if part.is_proved:
-        return labels, True
+    if part.is_proved or clock.is_up():
+        return labels, part.is_proved
     best = [part.cost, labels]
-    proved = _branch(part.program(clock.deadline), best, tolerance, clock)
+    proved = _branch(part.program(clock.deadline), best, tolerance, clock, branches)
     return np.asarray(best[1], dtype=np.int64), proved
 
 
-def _branch(program: Program, best: list[Any], tolerance: float, clock: Clock) -> bool:
+def _branch(
+    program: Program, best: list[Any], tolerance: float, clock: Clock, branches: bool = True
+) -> bool:
     """Bound, and if that is not enough fix a pair together, then apart. True if all was settled."""
     bound = program.cut(best[0] - tolerance, clock.deadline)
     if bound >= best[0] - tolerance or program.is_infeasible:
@@ -147,8 +154,8 @@ def _branch(program: Program, best: list[Any], tolerance: float, clock: Clock) -
     column = program.fraction()
     if column is None or bound >= best[0] - tolerance:
         return bool(bound >= best[0] - max(tolerance, _SOLVED))
-    settled = True
-    for side in (1.0, 0.0):
+    settled = branches
+    for side in (1.0, 0.0) if branches else ():
         program.fix(column, side)
         program.solve(clock.deadline)
         settled &= _branch(program, best, tolerance, clock)

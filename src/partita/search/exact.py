@@ -18,6 +18,7 @@ from partita.search import _cliques
 from partita.search._common import Candidate, values_of
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_problem import problem
+from partita.search._greedy_run import Run
 from partita.search._greedy_search import Settings, search_greedily
 from partita.search._greedy_similarity import SimilarityProblem
 from partita.search._hierarchy import dendrogram
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from partita.losses import Loss
 
 MOST_ITEMS = 12
+_STARTS = 8  # greedy runs, from the best of which a proof is tried first
 _QUICK = 8  # items of which all partitions are visited before anybody ends it
 _SLICE = 0.01  # seconds that partitions are scored together for, about
 _BATCH = 4_096  # of which there are so many, at most
@@ -45,14 +47,15 @@ class Exact:
 
     Up to 12 items any loss is minimised by visiting every partition, each from the one before.
     Beyond that Binder's loss is minimised by branch and bound on the linear program of
-    :func:`partita.certify`, from what ``auto`` finds; other losses are refused.
+    :func:`partita.certify`, from what ``auto`` finds if a proof fails at first; other losses are
+    refused.
 
     Parameters
     ----------
     time_limit : float, optional
         Seconds after which the best so far is returned, with a warning; ``info["is_optimal"]`` of
-        the estimate says whether it was proved best. The search begins with what ``auto`` does,
-        so that with as much time it finds nothing worse.
+        the estimate says whether it was proved best. What ``auto`` does comes before the long work,
+        so that with time enough for it nothing worse is returned.
     max_clusters : int, optional
         At most this many clusters; n if None. Only where every partition is visited.
 
@@ -201,23 +204,56 @@ def _visitor(shared: Any, state: Any) -> tuple[Any, tuple[Any, ...], int]:
 def _branch_and_bound(
     evidence: Evidence, loss: Any, rng: np.random.Generator, n_jobs: int, clock: Clock
 ) -> Iterator[Candidate]:
-    """The best partition of every component; Ctrl-C is raised after the best so far."""
-    proved, labels = True, None
+    """The best partition of every component; Ctrl-C is raised after the best so far.
+
+    A proof is tried at once, in a quarter of the time; only where that fails comes what ``auto``
+    does, and then branching.
+    """
+    proved, labels = False, None
     try:
         shared = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
         d = _cliques.costs(shared.matrix, loss.a)
-        for one in search_greedily(Settings(), evidence, loss, rng, n_jobs, clock):
-            found = canonical(one.labels)
-            if labels is None or _cliques.joined(found, d) < _cliques.joined(labels, d):
-                labels = found
-        assert labels is not None
-        for items in _cliques.components(d):
-            part = np.ascontiguousarray(d[np.ix_(items, items)])
-            own, is_best = _cliques.minimise(part, canonical(labels[items]), clock)
-            proved &= is_best
-            labels[items] = own + labels.max() + 1
+        labels = _quick_start(shared, clock)
+        left = clock.left()
+        quarter = Clock(None if left is None else left / 4)
+        labels, proved = _each_component(d, labels, quarter, branches=False)
+        if not proved:
+            for one in search_greedily(Settings(), evidence, loss, rng, n_jobs, clock):
+                found = canonical(one.labels)
+                if _cliques.joined(found, d) < _cliques.joined(labels, d):
+                    labels = found
+            labels, proved = _each_component(d, labels, clock)
     except KeyboardInterrupt:
         if labels is not None:
-            yield Candidate(canonical(labels), info={"is_optimal": False})
+            yield Candidate(labels, info={"is_optimal": False})
         raise
-    yield Candidate(canonical(labels), info={"is_optimal": proved})
+    yield Candidate(labels, info={"is_optimal": proved})
+
+
+def _quick_start(shared: SimilarityProblem, clock: Clock) -> NDArray[np.int64]:
+    """The best of a few greedy runs, from which a proof is tried first."""
+    run = Run(shared.state(), np.random.default_rng(0), shared.n, clock)
+    labels, least = np.arange(shared.n), np.inf
+    for _ in range(_STARTS):
+        run.grow()
+        run.go(("sweep", "merge", "rebuild", "graft"), 4.0)
+        if run.state.value < least:
+            least, labels = run.state.value, canonical(run.state.labels)
+        if clock.is_up():
+            break
+    return labels
+
+
+def _each_component(
+    d: NDArray[np.float64], labels: NDArray[np.int64], clock: Clock, *, branches: bool = True
+) -> tuple[NDArray[np.int64], bool]:
+    """The best partition of every component that time allows, and whether all are proved."""
+    labels, proved = labels.copy(), True
+    for items in _cliques.components(d):
+        if clock.is_up():
+            return canonical(labels), False
+        part = np.ascontiguousarray(d[np.ix_(items, items)])
+        own, is_best = _cliques.minimise(part, canonical(labels[items]), clock, branches=branches)
+        proved &= is_best
+        labels[items] = own + labels.max() + 1
+    return canonical(labels), proved
