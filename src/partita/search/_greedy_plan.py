@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _FEW_DRAWS = 150  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
-_MANY_CLUSTERS = 24  # from which on starts that agree are rebuilt as much as others
+_MANY_CLUSTERS = 24  # beyond which starts that agree are rebuilt as much as others
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
 _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
 _LEADERS = 3  # of these that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
-_ENOUGH, _ENOUGH_BENT = 3, 4  # of those that end at the best, else two, are enough
+_ENOUGH, _ENOUGH_CAREFUL = 3, 4  # of those that end at the best, else two, are enough
 _CROSSED = 2  # times that ends are crossed again
 _CROSSING = 0.05  # seconds that this may take
 _FRESH = 2  # times that more are begun
@@ -124,7 +124,8 @@ class Plan:
         if is_more:
             self._turn()
         others = [shared.compress(f.labels) for f in leaders if not self.is_agreed]
-        ends, enough = list[Found](), _ENOUGH_BENT if self._is_bent else _ENOUGH
+        ends, is_careful = list[Found](), self._is_bent or self._is_cheap
+        enough = _ENOUGH_CAREFUL if is_careful else _ENOUGH
         for starts, is_new in self._rounds(leaders, is_more):
             ends += self._carried(shared, starts, others, is_new)
             is_enough = times_best(ends) >= (enough if is_rugged and not crossing else 2)
@@ -184,8 +185,9 @@ class Plan:
         is_thorough = self._is_bent and self._work <= SMALL
         hardness = 4.0 if is_product else 2.0 if is_thorough else 1.0
         if self.is_agreed and not self._is_cheap:
-            known = [labels for _, labels in starts if labels is not None]
-            hardness = 2.0 if np.max(known) >= _MANY_CLUSTERS else 0.5
+            n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
+            hardness = 0.5 if n_clusters <= _FEW_CLUSTERS else 1.0
+            hardness *= (2 if n_clusters > _MANY_CLUSTERS else 1) * (2 if is_product else 1)
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
         patience, n_before = hardness * self.settings.patience, len(self.found)
         self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
@@ -275,8 +277,8 @@ class Plan:
             return
         n_leaders = 3 if self._is_bent else 2
         leaders = self._ranked(best_of(self.found, n_leaders if self.is_agreed else 8))[:n_leaders]
-        room = validate.free_memory() // 2
-        if self.clock.is_up() or 4 * shared.n_items * self.evidence.distinct.n_draws > room:
+        n_bytes = 8 * shared.n_items * self.evidence.distinct.n_draws
+        if self.clock.is_up() or not validate.has_free(n_bytes):
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
             return
         moves = self.settings.moves

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from partita.search._greedy_clock import Clock
 
 STARTS = ("sequential", "draws", "losses", "average", "one", "random")
-USUAL = ("sweep", "merge", "rebuild", "graft")
+USUAL = ("sweep", "merge", "rebuild", "split", "graft")
 PATIENCE = 2.0
 
 

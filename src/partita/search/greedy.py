@@ -71,7 +71,8 @@ class Greedy:
     patience : float
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
         n_runs is None and the starts disagree, twice as many for ID and NID, four times for OMARI
-        and PEAR; where they agree, half as many, or twice as many on 24 clusters or more.
+        and PEAR; where they agree, half as many up to 8 clusters and twice as many beyond 24, and
+        twice that for OMARI.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 150 at first and then
         250 to 1,500 where n_runs is None, else all.
