@@ -129,7 +129,7 @@ class Plan:
         for starts, is_new in self._rounds(leaders, is_more):
             ends += self._carried(shared, starts, others, is_new)
             is_enough = times_best(ends) >= (enough if is_rugged and not crossing else 2)
-            if is_enough or is_whole or self.clock.is_up():
+            if self.is_agreed or is_enough or is_whole or self.clock.is_up():
                 break
         for _ in range(_CROSSED if crossing else 0):
             better = self._bettered(few, shared, pool)
