@@ -32,7 +32,7 @@ _HOPELESS = 0.4  # loss above the best, in shares of an item's, that few moves m
 _JOINED = 3  # pairs of clusters that are merged to see whether others follow
 _APART = 4.0  # loss above the best, in the same shares, that those may make good
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
-MOVES = ("sweep", "merge", "rebuild", "split", "graft")
+MOVES = ("sweep", "merge", "rebuild", "split", "graft", "chain")
 
 
 @dataclass
@@ -75,8 +75,8 @@ class Run:
             self.shake(patience, shakes)
             if self._recombine():
                 self.shake(patience, shakes)
-            while self.sweeps and (self.chain() or ("merge" in moves and self.join())):
-                pass
+        while "chain" in moves and (self.chain() or ("merge" in moves and self.join())):
+            pass
         if not self.sweeps and "merge" in moves:
             self.merge()
         self.keep()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from partita.search._greedy_large import goes_in_rounds, search_large
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import check
+from partita.search._greedy_run import MOVES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from partita.search._greedy_clock import Clock
 
 STARTS = ("sequential", "draws", "losses", "average", "one", "random")
-USUAL = ("sweep", "merge", "rebuild", "split", "graft")
 PATIENCE = 2.0
 
 
@@ -30,7 +30,7 @@ class Settings:
     n_runs: int | None = None
     max_clusters: int | None = None
     starts: tuple[Any, ...] = STARTS
-    moves: tuple[str, ...] = USUAL
+    moves: tuple[str, ...] = MOVES
     patience: float = PATIENCE
     max_draws: int | None = None
 

@@ -64,5 +64,5 @@ def polish(
     run = Run(shared.state(), rng, limit, Clock(time_limit))
     run.state.load(canonical(labels))
     run.keep()
-    run.go(("sweep", "merge", "rebuild") if patience else ("sweep", "merge"), patience)
+    run.go(("sweep", "merge", "rebuild", "chain") if patience else ("sweep", "merge"), patience)
     return canonical(run.state.labels)

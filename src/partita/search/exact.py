@@ -18,7 +18,7 @@ from partita.search import _cliques
 from partita.search._common import Candidate, values_of
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_problem import problem
-from partita.search._greedy_run import Run
+from partita.search._greedy_run import MOVES, Run
 from partita.search._greedy_search import Settings, search_greedily
 from partita.search._greedy_similarity import SimilarityProblem
 from partita.search._hierarchy import dendrogram
@@ -236,7 +236,7 @@ def _quick_start(shared: SimilarityProblem, clock: Clock) -> NDArray[np.int64]:
     labels, least = np.arange(shared.n), np.inf
     for _ in range(_STARTS):
         run.grow()
-        run.go(("sweep", "merge", "rebuild", "graft"), 4.0)
+        run.go(MOVES, 4.0)
         if run.state.value < least:
             least, labels = run.state.value, canonical(run.state.labels)
         if clock.is_up():

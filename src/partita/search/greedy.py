@@ -14,7 +14,7 @@ from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_run import MOVES
-from partita.search._greedy_search import PATIENCE, STARTS, USUAL, search_greedily
+from partita.search._greedy_search import PATIENCE, STARTS, search_greedily
 from partita.search._greedy_starts import KINDS
 
 if TYPE_CHECKING:
@@ -66,8 +66,10 @@ class Greedy:
     time_limit : float, optional
         Seconds after which the best so far is returned, with a warning if there was more to try.
     moves : tuple of str
-        Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"`` and ``"graft"`` (take a cluster
-        over from a draw, or what is similar to an item, and let the rest settle).
+        Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"``, ``"graft"`` (take a cluster
+        over from a draw, or what is similar to an item, and let the rest settle) and ``"chain"``
+        (at last move several items into a cluster, and merge clusters for a trial, where only
+        several such moves pay).
     patience : float
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
         n_runs is None and the starts disagree, twice as many for ID and NID, four times for OMARI
@@ -98,7 +100,7 @@ class Greedy:
     max_clusters: int | None = None
     starts: tuple[Any, ...] = STARTS
     time_limit: float | None = None
-    moves: tuple[str, ...] = USUAL
+    moves: tuple[str, ...] = MOVES
     patience: float = PATIENCE
     max_draws: int | None = None
 
