@@ -45,6 +45,7 @@ _CROSSING = 0.05  # seconds that this may take
 _FRESH = 2  # times that more are begun
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 100_000  # items times draws up to which that is done
+_QUICK_ONCE = 400_000  # and up to which once, where no two runs ended at the best
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
@@ -169,7 +170,8 @@ class Plan:
         n_rounds = 2 if swept(self._work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
-        for _ in range(_FRESH if self._work <= _QUICK else 0):
+        is_once = _QUICK < self._work <= _QUICK_ONCE and not self._is_bent
+        for _ in range(_FRESH if self._work <= _QUICK else int(is_once)):
             yield self.starts.fresh(self.rng, self._is_bent), True
 
     def _carried(
