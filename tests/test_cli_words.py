@@ -111,7 +111,7 @@ def test_starts_are_a_tuple_and_an_estimate_may_be_one(draws):
 
 def test_a_certificate_far_off_is_in_plain_figures():
     apart = pt.certificates.Certificate(0.5, 0.0, "triangles")
-    assert repr(apart) == "Certificate(within 100%, loss 0.5 ≥ 0)"
+    assert repr(apart) == "Certificate(within 100%, Binder 0.5 ≥ 0)"
     proof = pt.certify(np.zeros(4, dtype=int), np.eye(4), loss=pt.losses.Binder(a=2))
     assert proof.lower_bound >= 0.0
     assert str(proof.lower_bound)[0] != "-"

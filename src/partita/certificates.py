@@ -64,7 +64,7 @@ class Certificate:
     def __repr__(self) -> str:
         gap = 100 * self.relative_gap
         verdict = "optimal" if self.is_optimal else f"within {gap:.{2 if gap < 99.5 else 3}g}%"
-        return f"Certificate({verdict}, loss {self.expected_loss:.6g} ≥ {self.lower_bound:.6g})"
+        return f"Certificate({verdict}, Binder {self.expected_loss:.6g} ≥ {self.lower_bound:.6g})"
 
 
 def certify(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -655,3 +656,24 @@ def test_a_change_that_never_finds_room_in_one_call_is_left_to_be_made_in_parts(
         state.load(shared.compress(truth))
         monkeypatch.setattr(type(state), "shake", lambda *_: kernels.greedy_proposals.ASKED)
         assert state.attempt(items, np.full(items.size, -1), items, shared.n, 0.0) is None
+
+
+@pytest.mark.parametrize(
+    "options", [{"moves": ("sweep",)}, {"time_limit": 1e-9}, {"max_draws": 20}]
+)
+def test_no_answer_is_worse_than_the_labels_it_was_given(options):
+    draws = pt.datasets.simulate_draws(60, 300, n_clusters=6, noise=0.45, rng=3)
+    best = pt.estimate(draws, loss="id", rng=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pt.errors.PartitaWarning)
+        again = pt.estimate(
+            draws, loss="id", search=Greedy(starts=(best.labels,), **options), rng=1
+        )
+    assert again.expected_loss <= best.expected_loss + 1e-12
+
+
+def test_no_limit_gives_worse_than_one_cluster():
+    draws = pt.Draws(np.random.default_rng(0).integers(0, 2, (400, 300)))
+    with pytest.warns(pt.errors.PartitaWarning, match="time"):
+        best = pt.estimate(draws, loss="vi", search=Greedy(time_limit=1e-9), rng=0)
+    assert best.expected_loss <= pt.expected_loss(np.zeros(300, int), draws, loss="vi") + 1e-12

@@ -128,6 +128,7 @@ def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None)
                 "seed": best.seed,
                 "evidence": best.info.get("evidence"),
                 "cut_short": bool(best.info.get("cut_short")),
+                "interrupted": bool(best.info.get("interrupted")),
                 "sizes": best.sizes.tolist(),
                 "items": _common.records(frame),
             }

@@ -108,12 +108,20 @@ class Starts:
                 found += self._of_kind(kind, n, rng)
         return found
 
+    def given(self) -> list[tuple[str, Labels]]:
+        """Those that are labels themselves."""
+        mine = [kind for kind in self.kinds if not isinstance(kind, str)]
+        return [self._as_labels(kind) for kind in mine if not hasattr(kind, "candidates")]
+
+    def _as_labels(self, start: Any) -> tuple[str, Labels]:
+        labels = validate.labels("starts", start, n_items=self.evidence.n_items)
+        return "labels", canonical(labels)
+
     def _of_kind(self, kind: Any, wanted: int, rng: np.random.Generator) -> list[Start]:
         n = self.evidence.n_items
         if not isinstance(kind, str):
             if not hasattr(kind, "candidates"):
-                labels = validate.labels("starts", kind, n_items=n)
-                return [("labels", canonical(labels))]
+                return [self._as_labels(kind)]
             found = starting.from_search(kind, self.loss, self.evidence, rng, self.clock, wanted)
             return [(type(kind).__name__, labels) for labels in found]
         if self.is_sized and n > _DENSE_ITEMS and kind in _ON_MATRIX:

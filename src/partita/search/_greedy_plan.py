@@ -109,6 +109,16 @@ class Plan:
         else:
             shared = self._sized()
         yield from self._polished(shared)
+        yield from self.at_least()
+
+    def at_least(self) -> Iterator[Candidate]:
+        """What no answer may be worse than: labels given as a start, one cluster if cut short."""
+        given = self.starts.given()
+        if self.clock.has_ended_work or self.clock.was_stopped:
+            given.append(("one", np.zeros(self.evidence.n_items, dtype=np.int64)))
+        for name, labels in given:
+            if int(labels.max()) < self.limit:
+                yield Candidate(labels, info={"start": name, "history": tuple(self.clock.history)})
 
     def _sized(self) -> Problem:
         """Some quick runs on few draws, fewer on more, and the best of those carried further."""

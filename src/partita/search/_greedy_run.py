@@ -82,9 +82,14 @@ class Run:
         self.keep()
 
     def _recombine(self) -> bool:
-        """Merge and split clusters at once as long as that pays; return whether it did."""
-        found = False
-        while self.others and self.is_softened and not self.clock.is_up() and recombine(self):
+        """Merge and split clusters at once as long as that pays; return whether it did.
+
+        Every try settles all items, so this is only where that is quick.
+        """
+        found, is_quick = False, self.state.visits >= self.state.labels.size
+        while self.others and self.is_softened and is_quick and not self.clock.is_up():
+            if not recombine(self):
+                break
             found = True
         return found
 

@@ -54,4 +54,5 @@ def search_greedily(
         found = plan.best_so_far()
         if found is not None:
             yield found
+            yield from plan.at_least()
         raise
