@@ -677,3 +677,34 @@ def test_no_limit_gives_worse_than_one_cluster():
     with pytest.warns(pt.errors.PartitaWarning, match="time"):
         best = pt.estimate(draws, loss="vi", search=Greedy(time_limit=1e-9), rng=0)
     assert best.expected_loss <= pt.expected_loss(np.zeros(300, int), draws, loss="vi") + 1e-12
+
+
+@pytest.mark.parametrize("name", ["binder", "pear", "vi"])
+def test_what_a_state_held_before_does_not_matter(name):
+    draws = pt.datasets.simulate_draws(80, 120, n_clusters=7, noise=0.4, rng=1)
+    for shared in problems(NAMED[name], Evidence(draws=draws)):
+        used, ends = shared.state(), []
+        used.load(shared.compress(np.arange(80) % 40))
+        for state in (used, shared.state()):
+            state.load(canonical(shared.compress(draws.labels[0])))
+            run = Run(state, np.random.default_rng(0), 80, Clock())
+            run.go(("sweep", "split"), 4.0)
+            ends.append((state.sizes.size, state.value, canonical(state.labels).tolist()))
+        assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("name", ["binder", "vi", "nid", "pear"])
+def test_a_cap_on_clusters_is_kept_and_searched_under(name):
+    draws = pt.datasets.simulate_draws(40, 120, n_clusters=6, noise=0.2, rng=5)
+    labels = np.arange(40) % 12
+    polished = polish(
+        labels, Evidence(draws=draws), NAMED[name], rng=np.random.default_rng(0), max_clusters=3
+    )
+    assert canonical(polished).max() < 3
+    values = [
+        pt.estimate(draws, loss=name, search=Greedy(max_clusters=3), rng=s).expected_loss
+        for s in range(3)
+    ]
+    often = Greedy(max_clusters=3, n_runs=24, patience=4)
+    least = pt.estimate(draws, loss=name, search=often, rng=0).expected_loss
+    assert min(values) <= least + 1e-12

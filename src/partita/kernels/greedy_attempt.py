@@ -144,7 +144,7 @@ def _propose(
             proposals.singles_too(seed, chosen, sizes)
     proposals.empty(seed, chosen, labels, items, targets, order, cursor)
     if kind == proposals.SPLIT:
-        proposals.split(sizes, limit, targets, cursor)
+        proposals.split(column, sizes, limit, targets, cursor)
     return True
 
 

@@ -129,18 +129,16 @@ def empty(seed, chosen, labels, items, targets, order, cursor):
 
 
 @inner
-def split(sizes, limit, targets, cursor):
-    """Make it that the first two items go to clusters of their own, if there is room for one."""
-    first, second, n_clusters = -1, -1, 0
+def split(column, sizes, limit, targets, cursor):
+    """Make it that two items of a cluster begin two, if there is room for one more."""
+    free, n_clusters = -1, 0
     for k in range(sizes.shape[0]):
         if sizes[k] > 0:
             n_clusters += 1
-        elif first < 0:
-            first = k
-        elif second < 0:
-            second = k
-    if second >= 0 and n_clusters < limit and cursor[N_ITEMS] > 1:
-        targets[0], targets[1] = first, second
+        elif free < 0:
+            free = k
+    if free >= 0 and n_clusters < limit and cursor[N_ITEMS] > 1:
+        targets[0], targets[1] = column, free
 
 
 @inner
@@ -148,14 +146,17 @@ def take_over(seed, inside, chosen, labels, sizes, limit, items, targets, order,
     """Propose to make a cluster of what is ``inside``, and to let those it breaks up settle.
 
     So a part of the partition can go over to another mode of the posterior at once, where no item
-    and no cluster alone would. Nothing is proposed where it is a cluster already.
+    and no cluster alone would. Where there may be no more clusters it goes to the one that has most
+    of it. Nothing is proposed where it is a cluster already, or part of one that has to stay.
     """
     cursor[N_ITEMS], cursor[N_ORDER] = 0, 0
-    found, touched, n_touched, n_clusters, free = 0, 0, 0, 0, -1
+    found, touched, n_touched, n_clusters, free, most = 0, 0, 0, 0, -1, -1
+    held = np.zeros(sizes.shape[0], np.int64)
     for i in range(labels.shape[0]):
         if inside[i]:
             n_touched += not chosen[labels[i]]
             chosen[labels[i]] = True
+            held[labels[i]] += 1
             items[found] = i
             found += 1
     for i in range(labels.shape[0]):
@@ -167,8 +168,11 @@ def take_over(seed, inside, chosen, labels, sizes, limit, items, targets, order,
             n_clusters += 1
         elif free < 0:
             free = k
-    if free < 0 or n_clusters >= limit or (n_touched == 1 and touched == found):
+        if most < 0 or held[k] > held[most]:
+            most = k
+    is_full = free < 0 or n_clusters >= limit
+    if n_touched == 1 and (is_full or touched == found):
         return
     shuffle(seed, order, touched)
-    targets[:found] = free
+    targets[:found] = most if is_full else free
     cursor[N_ITEMS], cursor[N_ORDER] = found, touched

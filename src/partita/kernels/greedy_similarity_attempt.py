@@ -119,7 +119,7 @@ def _propose(
             chosen[column] = True
     proposals.empty(seed, chosen, labels, items, targets, order, cursor)
     if kind == proposals.SPLIT:
-        proposals.split(sizes, limit, targets, cursor)
+        proposals.split(column, sizes, limit, targets, cursor)
     return True
 
 

@@ -88,3 +88,13 @@ def check_room(name: str, evidence: Evidence, copies: int) -> None:
         8 * n * n * (copies - there),
         "use 'auto', which makes none.",
     )
+
+
+def at_most(limit: int, labels: IntArray) -> IntArray:
+    """The labels, their smallest clusters joined if they are more than ``limit``."""
+    sizes = np.bincount(labels)
+    if np.count_nonzero(sizes) <= limit:
+        return labels
+    column = np.full(sizes.size, limit - 1)
+    column[np.argsort(-sizes, kind="stable")[:limit]] = np.arange(limit)
+    return column[labels]

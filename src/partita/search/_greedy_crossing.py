@@ -66,8 +66,9 @@ class Blocks:
         n, rows = int(blocks.max()) + 1, int(p.offsets[-1])
         counts = np.zeros((rows, n), dtype=np.uint16 if p.n_items < 1 << 16 else np.uint32)
         compiled = cast(Any, kernels.greedy_crossing)
+        every = p.rows if p.n == p.n_items else p.rows[p.members]
         cast(Any, kernels.greedy_draws).load(
-            p.rows[p.members], np.ones(p.n_items, dtype=np.int64), blocks, counts
+            every, np.ones(p.n_items, dtype=np.int64), blocks, counts
         )
         self.parts = np.ascontiguousarray(counts.T)
         self.mass = np.bincount(blocks, minlength=n)

@@ -137,11 +137,13 @@ class Starts:
         if kind == "draws":
             return starting.from_draws(self.loss, self.evidence, wanted)
         if kind == "losses":
-            return starting.from_losses(self.loss, self.evidence, rng, self.clock, 2 * wanted - 1)
+            return starting.from_losses(
+                self.loss, self.evidence, rng, self.clock, 2 * wanted - 1, self.limit
+            )
         if kind == "nmf":
             return starting.from_nmf(self.loss, self.evidence, rng, self.clock, wanted)
         if kind == "one":
             return [np.zeros(n, dtype=np.int64)][:wanted]
         if kind == "singletons":
             return [np.arange(n)]
-        return starting.from_linkage(self.loss, self.evidence, kind, wanted)
+        return starting.from_linkage(self.loss, self.evidence, kind, wanted, self.limit)

@@ -16,7 +16,7 @@ from partita import validate
 from partita.distributed import held_back
 from partita.errors import PartitaWarning
 from partita.partitions import canonical
-from partita.search._common import Candidate
+from partita.search._common import Candidate, at_most
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import on_draws
@@ -46,7 +46,7 @@ def search_large(
     given = [start for start in settings.starts if isinstance(start, np.ndarray | list)]
     for start in given:
         labels = validate.labels("starts", start, n_items=evidence.n_items)
-        labels = _at_most(limit, canonical(labels))
+        labels = at_most(limit, canonical(labels))
         yield from _moved_on(labels, evidence, loss, limit, clock, {"start": "labels"})
     kinds = tuple(s for s in settings.starts if not isinstance(s, np.ndarray | list))
     if not kinds and given:
@@ -92,17 +92,7 @@ def goes_in_rounds(loss: RatioLoss, held: Evidence | None) -> bool:
 def _central(some: Sample, loss: RatioLoss, limit: int) -> IntArray:
     """The draw that is nearest to the others, its smallest clusters joined if they are too many."""
     labels = np.asarray(some.draws.labels[central_draw(some, loss)], dtype=np.int64)
-    return _at_most(limit, labels)
-
-
-def _at_most(limit: int, labels: IntArray) -> IntArray:
-    """The labels, their smallest clusters joined if they are more than ``limit``."""
-    sizes = np.bincount(labels)
-    if np.count_nonzero(sizes) <= limit:
-        return labels
-    column = np.full(sizes.size, limit - 1)
-    column[np.argsort(-sizes, kind="stable")[:limit]] = np.arange(limit)
-    return column[labels]
+    return at_most(limit, labels)
 
 
 def polish_both_ways(
@@ -115,6 +105,7 @@ def polish_both_ways(
     scored = stand_in(loss)
     clock = Clock(time_limit)
     limit = min(max_clusters or evidence.n_items, evidence.n_items)
+    labels = at_most(limit, canonical(labels))
     state: StreamedState | None = None
     try:
         state = StreamedState(labels, evidence.distinct, scored, evidence.n_jobs)

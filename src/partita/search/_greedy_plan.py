@@ -10,7 +10,7 @@ import numpy as np
 from partita import losses, validate
 from partita.distributed import map_blocks
 from partita.partitions import canonical
-from partita.search._common import Candidate
+from partita.search._common import Candidate, at_most
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_crossing import are_few, crossed
 from partita.search._greedy_draws import DrawsProblem
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _FEW_DRAWS = 150  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
-_MANY_CLUSTERS = 24  # beyond which starts that agree are rebuilt as much as others
+_MANY_CLUSTERS = 24  # beyond which starts that agree are rebuilt twice as much
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
 _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
@@ -343,10 +343,11 @@ class Plan:
                 self.clock.stop()
                 if run.best is None:
                     raise
+                run.state = shared.state()  # the old one may be half changed
                 run.state.load(run.best)
             end = _end(run, shared, name)
             self.ended.append(end)
-            states.append(state)
+            states.append(run.state)
             return end
 
         parts = range(len(tasks))
@@ -378,9 +379,7 @@ def _start(run: Run, shared: Problem, labels: Labels | None) -> None:
     if labels is None:
         run.grow()
     else:
-        labels = canonical(shared.compress(labels))
-        labels[labels >= run.limit] = run.limit - 1
-        run.state.load(labels)
+        run.state.load(at_most(run.limit, canonical(shared.compress(labels))))
     run.keep()
 
 

@@ -78,6 +78,11 @@ def _shape(loss: RatioLoss, n: int) -> tuple[int, NDArray[np.float64]]:
     return kinds.ANY, np.stack([values[2:-2], slopes])
 
 
+def _width(n_clusters: int) -> int:
+    """The columns of tables for this many clusters."""
+    return max(n_clusters, 7) + 1 + max(n_clusters, 7) // 2
+
+
 class SimilarityState:
     """One run's partition under a loss on the similarity."""
 
@@ -88,16 +93,18 @@ class SimilarityState:
         self.quiet = np.array([0, 1 << 62])
         self._value, self._valued_at = np.inf, [np.nan, np.nan]
         self._linear, self._linear_at = (problem.alpha, problem.slope), (np.nan, np.nan)
-        self.sizes, self.sums = np.zeros(0, dtype=np.int64), np.zeros((0, problem.n))
-        self._grow(7)
+        self._widen(_width(0))
+
+    def _widen(self, width: int) -> None:
+        """Make this many columns, all of them empty."""
+        self.sizes, self.sums = np.zeros(width, dtype=np.int64), np.zeros((width, self.problem.n))
+        self._gains, self._logs = np.zeros(width), np.zeros(width)
 
     def _grow(self, n_columns: int) -> None:
-        """Make room for ``n_columns`` clusters and one more."""
-        width = n_columns + 1 + n_columns // 2
-        sizes, sums = np.zeros(width, dtype=np.int64), np.zeros((width, self.problem.n))
-        sizes[: self.sizes.size], sums[: self.sizes.size] = self.sizes, self.sums
-        self.sizes, self.sums = sizes, sums
-        self._gains, self._logs = np.zeros(width), np.zeros(width)
+        """Make room for ``n_columns`` clusters and some more, keeping those there are."""
+        sizes, sums = self.sizes, self.sums
+        self._widen(_width(n_columns))
+        self.sizes[: sizes.size], self.sums[: sizes.size] = sizes, sums
 
     def fit(self) -> None:
         """Nothing is gained by fewer columns."""
@@ -125,11 +132,14 @@ class SimilarityState:
         return float(_compiled().loss(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n)))
 
     def load(self, labels: IntArray) -> None:
-        """Start from labels 0 .. K - 1; -1 is in no cluster."""
+        """Start from labels 0 .. K - 1; -1 is in no cluster.
+
+        The number of columns follows from K alone: what ran before must not matter.
+        """
         self.labels[:] = labels
-        n_clusters = int(labels.max()) + 1
-        if n_clusters >= self.sizes.size:
-            self._grow(n_clusters)
+        width = _width(int(labels.max()) + 1)
+        if width != self.sizes.size:
+            self._widen(width)
         _compiled().load(self.problem.matrix, self.labels, self.sums, self.own, self.sizes)
         self.refresh()
 
@@ -147,7 +157,7 @@ class SimilarityState:
     @property
     def visits(self) -> int:
         """Items that a compiled call may visit to end soon."""
-        return max(1, _CALL // (4 * self.problem.n + self.sizes.size))
+        return max(1, _CALL // (5 * self.problem.n))
 
     def _tables(self) -> tuple[Any, ...]:
         p = self.problem
@@ -189,6 +199,8 @@ class SimilarityState:
             status = self.shake(given, limit, bar)
             if status != outcomes.ASKED:
                 return bool(status == outcomes.BETTER)
+            if self.sizes.size > self.problem.n_items:  # there is room for any clusters
+                break
             self._grow(self.sizes.size)
         return None
 

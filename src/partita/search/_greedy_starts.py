@@ -51,20 +51,22 @@ def from_draws(loss: RatioLoss, evidence: Evidence, n: int) -> list[Labels]:
     return [canonical(some.labels[m]) for m in dict.fromkeys(taken)]
 
 
-def from_linkage(loss: RatioLoss, evidence: Evidence, method: str, n: int) -> list[Labels]:
-    """Return the ``n`` best cuts of a dendrogram."""
+def from_linkage(
+    loss: RatioLoss, evidence: Evidence, method: str, n: int, limit: int
+) -> list[Labels]:
+    """Return the ``n`` best cuts of a dendrogram into at most ``limit`` clusters."""
     from partita.evidence import Evidence as Some
 
     tree = dendrogram(evidence, method)
     part = evidence
     if loss.needs == "draws":
         part = Some(draws=resampled(evidence.distinct, _SCORED))
-    values = loss.expected_along(tree, part)
+    values = loss.expected_along(tree, part)[:limit]
     return [canonical(tree.cut(int(k) + 1)) for k in np.argsort(values, kind="stable")[:n]]
 
 
 def from_losses(
-    loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, clock: Clock, n: int
+    loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, clock: Clock, n: int, limit: int
 ) -> list[Labels]:
     """Return up to ``n`` optima of losses that are cheap to minimise: those on the similarity."""
     found: list[Labels] = []
@@ -74,7 +76,7 @@ def from_losses(
         if cheap == loss or (cheap == VILowerBound() and evidence.n_items > 3_000):
             continue
         shared = SimilarityProblem(evidence.similarity, cheap, n_jobs=evidence.n_jobs)
-        run = Run(shared.state(), rng, evidence.n_items, clock)
+        run = Run(shared.state(), rng, limit, clock)
         run.grow()
         run.settle()
         run.merge()

@@ -105,6 +105,8 @@ class DrawsState(DrawsTables):
             status = self.shake(given, limit, bar)
             if status != outcomes.ASKED:
                 return bool(status == outcomes.BETTER)
+            if self.sizes.size > self.problem.n_items:  # there is room for any clusters
+                break
             self._grow(self.sizes.size)
         return None
 

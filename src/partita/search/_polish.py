@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partita.partitions import canonical
+from partita.search._common import at_most
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_large import goes_in_rounds, polish_both_ways
 from partita.search._greedy_problem import check, problem
@@ -62,7 +63,7 @@ def polish(
     shared = problem(check(loss), held, merge=False)
     limit = min(max_clusters or evidence.n_items, evidence.n_items)
     run = Run(shared.state(), rng, limit, Clock(time_limit))
-    run.state.load(canonical(labels))
+    run.state.load(at_most(limit, canonical(labels)))
     run.keep()
     run.go(("sweep", "merge", "rebuild", "chain") if patience else ("sweep", "merge"), patience)
     return canonical(run.state.labels)

@@ -209,51 +209,50 @@ def _branch_and_bound(
     A proof is tried at once, in a quarter of the time; only where that fails comes what ``auto``
     does, and then branching.
     """
-    proved, labels = False, None
+    labels = np.full(evidence.n_items, -1)
     try:
         shared = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
         d = _cliques.costs(shared.matrix, loss.a)
-        labels = _quick_start(shared, clock)
         left = clock.left()
         quarter = Clock(None if left is None else left / 4)
-        labels, proved = _each_component(d, labels, quarter, branches=False)
+        _quick_start(shared, quarter, labels)
+        proved = _each_component(d, labels, quarter, branches=False)
         if not proved:
             for one in search_greedily(Settings(), evidence, loss, rng, n_jobs, clock):
                 found = canonical(one.labels)
                 if _cliques.joined(found, d) < _cliques.joined(labels, d):
-                    labels = found
-            labels, proved = _each_component(d, labels, clock)
+                    labels[:] = found
+            proved = _each_component(d, labels, clock)
     except KeyboardInterrupt:
-        if labels is not None:
-            yield Candidate(labels, info={"is_optimal": False})
+        if labels[0] >= 0:
+            yield Candidate(canonical(labels), info={"is_optimal": False})
         raise
-    yield Candidate(labels, info={"is_optimal": proved})
+    yield Candidate(canonical(labels), info={"is_optimal": proved})
 
 
-def _quick_start(shared: SimilarityProblem, clock: Clock) -> NDArray[np.int64]:
-    """The best of a few greedy runs, from which a proof is tried first."""
+def _quick_start(shared: SimilarityProblem, clock: Clock, labels: NDArray[np.int64]) -> None:
+    """Put the best of a few greedy runs, from which a proof is tried first, into ``labels``."""
     run = Run(shared.state(), np.random.default_rng(0), shared.n, clock)
-    labels, least = np.arange(shared.n), np.inf
+    least = np.inf
     for _ in range(_STARTS):
         run.grow()
         run.go(MOVES, 4.0)
         if run.state.value < least:
-            least, labels = run.state.value, canonical(run.state.labels)
+            least, labels[:] = run.state.value, canonical(run.state.labels)
         if clock.is_up():
             break
-    return labels
 
 
 def _each_component(
     d: NDArray[np.float64], labels: NDArray[np.int64], clock: Clock, *, branches: bool = True
-) -> tuple[NDArray[np.int64], bool]:
-    """The best partition of every component that time allows, and whether all are proved."""
-    labels, proved = labels.copy(), True
+) -> bool:
+    """Make every component's labels the best that time allows; return whether all are proved."""
+    proved = True
     for items in _cliques.components(d):
         if clock.is_up():
-            return canonical(labels), False
+            return False
         part = np.ascontiguousarray(d[np.ix_(items, items)])
         own, is_best = _cliques.minimise(part, canonical(labels[items]), clock, branches=branches)
         proved &= is_best
         labels[items] = own + labels.max() + 1
-    return canonical(labels), proved
+    return proved
