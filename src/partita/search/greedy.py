@@ -35,9 +35,9 @@ class Greedy:
 
     A run starts from a partition and sweeps: items in random order, each put into the cluster
     where the loss is least, a new one included, until none moves. Then pairs of clusters are
-    merged where that helps, and clusters are emptied and their items allocated anew, or taken over
-    from a draw, again and again, until ``patience`` times K (6 to 24) attempts in a row were in
-    vain. Every total is kept up to date, never recomputed, and checked once at the end.
+    merged where that helps, and clusters are emptied and their items allocated anew, split, or
+    taken over from a draw, again and again, until ``patience`` times K (6 to 24) attempts in a row
+    were in vain; at last several items are moved together. Every total is kept up to date, never recomputed, and checked once at the end.
 
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
     (K_draw clusters in a draw, K in the estimate); for losses on the similarity 8·n² and 8·n·K.
@@ -61,7 +61,7 @@ class Greedy:
         ``"nmf"`` (the best partitions of factorisations of ranks 2 to 12), ``"one"`` cluster,
         ``"singletons"``; an array of labels, or an estimate for its own; or another search, whose
         best candidates are taken.
-        If n_runs is None those of the first kinds come first, and the others only where these do
+        No answer is worse than labels that are given. If n_runs is None those of the first kinds come first, and the others only where these do
         not agree or are quick.
     time_limit : float, optional
         Seconds after which the best so far is returned, with a warning if there was more to try.
@@ -72,9 +72,9 @@ class Greedy:
         several such moves pay).
     patience : float
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
-        n_runs is None and the starts disagree, twice as many for ID and NID, four times for OMARI
-        and PEAR; where they agree, half as many up to 8 clusters and twice as many beyond 24, and
-        twice that for OMARI.
+        n_runs is None and the starts disagree, twice as many for ID and NID of up to 100,000 items
+        times draws, four times for OMARI and PEAR; where they agree, half as many up to 8 clusters
+        and twice as many beyond 24, and twice that for OMARI.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 150 at first and then
         250 to 1,500 where n_runs is None, else all.
