@@ -37,7 +37,8 @@ class Greedy:
     where the loss is least, a new one included, until none moves. Then pairs of clusters are
     merged where that helps, and clusters are emptied and their items allocated anew, split, or
     taken over from a draw, again and again, until ``patience`` times K (6 to 24) attempts in a row
-    were in vain; at last several items are moved together. Every total is kept up to date, never recomputed, and checked once at the end.
+    were in vain; at last several items are moved together. Every total is kept up to date, never
+    recomputed, and checked once at the end.
 
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
     (K_draw clusters in a draw, K in the estimate); for losses on the similarity 8·n² and 8·n·K.
@@ -61,8 +62,8 @@ class Greedy:
         ``"nmf"`` (the best partitions of factorisations of ranks 2 to 12), ``"one"`` cluster,
         ``"singletons"``; an array of labels, or an estimate for its own; or another search, whose
         best candidates are taken.
-        No answer is worse than labels that are given. If n_runs is None those of the first kinds come first, and the others only where these do
-        not agree or are quick.
+        No answer is worse than labels that are given. If n_runs is None those of the first kinds
+        come first, and the others only where these do not agree or are quick.
     time_limit : float, optional
         Seconds after which the best so far is returned, with a warning if there was more to try.
     moves : tuple of str
