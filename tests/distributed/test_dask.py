@@ -291,15 +291,18 @@ def test_sums_on_the_workers_are_those_of_one_machine(client, array):
     ("address", "said"),
     [("nowhere", "must be an address"), ("tcp://127.0.0.1:9", "did not answer")],
 )
-def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, capsys, address, said):
+def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, capsys, tmp_path, address, said):
     monkeypatch.setattr("partita.cli._cluster.SECONDS", 0.5)
-    assert main(["estimate", "draws.npz", "--scheduler", address]) == 2
+    pt.datasets.simulate_draws(9, 5, n_clusters=2, rng=0).save(tmp_path / "draws.npz")
+    assert main(["estimate", str(tmp_path / "draws.npz"), "--scheduler", address]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_without_dask_the_shell_says_what_to_install(monkeypatch, capsys):
+def test_without_dask_the_shell_says_what_to_install(monkeypatch, capsys, tmp_path):
+    pt.datasets.simulate_draws(9, 5, n_clusters=2, rng=0).save(tmp_path / "draws.npz")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert main(["estimate", "draws.npz", "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    address = "tcp://127.0.0.1:9"
+    assert main(["estimate", str(tmp_path / "draws.npz"), "--scheduler", address]) == 2
     assert "pip install 'partita[dask]'" in capsys.readouterr().err
 
 
