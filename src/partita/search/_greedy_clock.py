@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from partita import distributed
 
@@ -19,6 +21,7 @@ class Clock(distributed.Clock):
         super().__init__(time_limit)
         self.share = 1.0
         self.history: list[tuple[float, float, float]] = []
+        self._notes = True
         self.has_ended_work = False
 
     def is_up(self) -> bool:
@@ -32,4 +35,14 @@ class Clock(distributed.Clock):
 
     def note(self, loss: float) -> None:
         """Remember that a run kept something of this loss now."""
-        self.history.append((time.monotonic() - self.began, loss, self.share))
+        if self._notes:
+            self.history.append((time.monotonic() - self.began, loss, self.share))
+
+    @contextmanager
+    def unnoted(self) -> Iterator[None]:
+        """Within it, remember nothing: the runs are under another loss."""
+        self._notes = False
+        try:
+            yield
+        finally:
+            self._notes = True

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Labels: TypeAlias = NDArray[np.int64]
     Start: TypeAlias = tuple[str, Labels | None]
 
+STARTS = ("sequential", "draws", "losses", "average", "one", "random")  # if none is asked for
 SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _ON_MATRIX = ("losses", "average", "complete", "nmf")  # those that need it
@@ -72,11 +73,16 @@ class Starts:
                 kinds.append(self._of_kind(kind, counts[i], rng)[n_done:])
         return kinds
 
-    def counts(self, work: int, is_bent: bool) -> list[int]:
-        """How many starts to take of each kind, given items times draws and the loss."""
+    def counts(self, work: int, is_bent: bool, is_cheap: bool) -> list[int]:
+        """How many starts to take of each kind, given items times draws and the loss.
+
+        Where runs are cheap, so must starts be that nobody asked for: others lead nowhere else.
+        """
         usual = 2 if not is_bent or work <= SMALL else 1
         of_kind = {"sequential": 2, "random": 1 if is_bent else 2, "draws": 2}
-        if not is_bent:
+        if is_cheap and self._names == list(STARTS):
+            of_kind |= {"sequential": 6, "draws": 0, "losses": 0, "average": 0}
+        elif not is_bent:
             of_kind["sequential"] = 4 if work <= 40_000 else 2
         elif work <= SMALL:
             of_kind["draws"] = 3

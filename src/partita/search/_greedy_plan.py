@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from partita import losses, validate
-from partita.distributed import map_blocks
-from partita.partitions import canonical
-from partita.search._common import Candidate, at_most
+from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_crossing import are_few, crossed
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import Found, best_of, swept, times_best, unseen
 from partita.search._greedy_kinds import SMALL, Starts
 from partita.search._greedy_problem import on_draws, problem
-from partita.search._greedy_run import Run
+from partita.search._greedy_runs import QUICK, Runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from partita.losses import RatioLoss
     from partita.search._greedy_kinds import Start
     from partita.search._greedy_problem import Problem
+    from partita.search._greedy_runs import Task
 
     Labels: TypeAlias = NDArray[np.int64]
 
@@ -82,12 +81,12 @@ class Plan:
         clock: Clock,
     ) -> None:
         self.settings, self.loss, self.evidence = settings, loss, evidence
-        self.rng, self.n_jobs, self.clock = rng, n_jobs, clock
+        self.rng, self.clock = rng, clock
         self.limit = min(settings.max_clusters or evidence.n_items, evidence.n_items)
         is_sized = settings.n_runs is None
         self.starts = Starts(settings.starts, loss, evidence, self.limit, clock, is_sized)
         self.found: list[Found] = []
-        self.ended: list[Found] = []
+        self.runs = Runs(self.limit, n_jobs, clock)
         self.earlier: Candidate | None = None
         self.is_agreed = False
         n, self.on_draws = evidence.n_items, on_draws(loss, evidence)
@@ -209,19 +208,20 @@ class Plan:
     def _light(self) -> tuple[str, ...]:
         """The moves of a quick run."""
         moves = self.settings.moves
-        return tuple(move for move in moves if move in ("sweep", "merge")) or moves
+        return tuple(move for move in moves if move in QUICK) or moves
 
     def _begin(self, shared: Problem) -> None:
-        """Run from a few starts and, unless they agree, from the others."""
-        counts, seeds = self.starts.counts(self._work, self._is_bent), self.rng.spawn(2)
+        """Run from a few starts and, unless they agree, from the others; if cheap from all."""
+        counts = self.starts.counts(self._work, self._is_bent, self._is_cheap)
         few = self.starts.at_first(counts, self._is_bent)
-        for done, counted, rng in ((None, few, seeds[0]), (few, counts, seeds[1])):
+        turns = [([0] * len(counts), counts)] if self._is_cheap else [(None, few), (few, counts)]
+        for (done, counted), rng in zip(turns, self.rng.spawn(len(turns)), strict=True):
             starts = [one for kind in self.starts.of_kinds(counted, rng, done) for one in kind]
             if not starts and not self.found and done:
                 starts = [("sequential", None)]
             tasks = [(*start, self._light) for start in starts]
             self._runs(shared, tasks, softens=True, is_stepwise=done is not None)
-            self.is_agreed = self._agrees() and (done is not None or not self._is_cheap)
+            self.is_agreed = self._agrees()
             if self.is_agreed or self.clock.is_up():
                 return
 
@@ -266,13 +266,13 @@ class Plan:
     def _turn(self) -> None:
         """Forget where runs ended, as those that follow are on other draws, but for the best."""
         self.earlier = self.best_so_far()
-        self.found, self.ended = [], []
+        self.found, self.runs.ended = [], []
 
     def best_so_far(self) -> Candidate | None:
         """The best end of a run, of those on fewer draws if there is no other, or nothing."""
-        if not self.ended:
+        if not self.runs.ended:
             return self.earlier
-        best = min(self.ended, key=lambda f: f.value)
+        best = min(self.runs.ended, key=lambda f: f.value)
         return Candidate(best.labels, info=self._about(best))
 
     def _about(self, found: Found) -> dict[str, Any]:
@@ -312,51 +312,13 @@ class Plan:
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
 
     def _runs(
-        self,
-        shared: Problem,
-        tasks: Sequence[tuple[str, Labels | None, tuple[str, ...]]],
-        patience: float | None = None,
-        softens: bool = False,
-        others: Sequence[Labels] = (),
-        is_thorough: bool = False,
-        is_stepwise: bool = False,
+        self, shared: Problem, tasks: Sequence[Task], patience: float | None = None, **how: Any
     ) -> None:
-        """Do the runs in parallel and add where they ended, in order."""
-        patience = self.settings.patience if patience is None else patience
+        """Do the runs and add where they ended."""
         if isinstance(shared, DrawsProblem):
             self.clock.share = shared.m / self.evidence.distinct.n_draws
-        seeds = self.rng.spawn(len(tasks))
-        states: list[Any] = []
-
-        def work(a: int) -> Found | None:
-            name, labels, moves = tasks[a]
-            if self.clock.is_up() and (a or self.found):
-                return None
-            state = states.pop() if states else shared.state()
-            run = Run(state, seeds[a], self.limit, self.clock)
-            run.softens, run.others, run.is_thorough = softens, others, is_thorough
-            run.is_stepwise = is_stepwise
-            try:
-                _start(run, shared, labels)
-                run.go(moves, patience)
-            except KeyboardInterrupt:
-                self.clock.stop()
-                if run.best is None:
-                    raise
-                run.state = shared.state()  # the old one may be half changed
-                run.state.load(run.best)
-            end = _end(run, shared, name)
-            self.ended.append(end)
-            states.append(run.state)
-            return end
-
-        parts = range(len(tasks))
-        ends = map_blocks(work, parts, n_jobs=self.n_jobs, label="greedy", stop=self.clock.stop)
-        for end in ends:
-            if end is not None:
-                self.found.append(end)
-        if self.clock.was_stopped:
-            raise KeyboardInterrupt
+        patience = self.settings.patience if patience is None else patience
+        self.found += self.runs.of(shared, tasks, self.rng, patience=patience, **how)
 
     @property
     def _work(self) -> int:
@@ -373,19 +335,3 @@ class Plan:
     def _is_bent(self) -> bool:
         """Whether the loss bends in e, so that runs anneal."""
         return bool(self.loss.numerator.least or self.loss.denominator.least)
-
-
-def _start(run: Run, shared: Problem, labels: Labels | None) -> None:
-    if labels is None:
-        run.grow()
-    else:
-        run.state.load(at_most(run.limit, canonical(shared.compress(labels))))
-    run.keep()
-
-
-def _end(run: Run, shared: Problem, name: str) -> Found:
-    """Recompute the totals, which must agree with those that were kept."""
-    kept, value = run.state.value, run.state.recomputed()
-    if abs(kept - value) > 1e-8 * max(1.0, abs(value)):
-        raise AssertionError(f"running total {kept!r} is not the recomputed {value!r}")
-    return Found(value, canonical(shared.expand(run.state.labels)), name)

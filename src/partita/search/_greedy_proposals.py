@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from partita.typing import IntArray
 
     Labels = NDArray[np.int64]
+
+
+def sum_of(kinds: Iterable[str]) -> int:
+    """The kinds of proposals there are among these moves, as one number."""
+    c: Any = kernels.greedy_proposals
+    flags = {"rebuild": c.REBUILD, "split": c.SPLIT, "graft": c.GRAFT}
+    return sum(flags.get(kind, 0) for kind in kinds)
+
+
+def patient(patience: float, n: int) -> float:
+    """The patience with proposals for so many items."""
+    few: int = cast(Any, kernels.greedy_proposals).FEW
+    return float(patience) * (2 if n <= few else 1)
 
 
 class Proposals:
@@ -41,16 +54,12 @@ class Proposals:
         others: Sequence[Labels],
         rng: np.random.Generator,
     ) -> None:
-        c: Any = kernels.greedy_proposals
-        flags = {"rebuild": c.REBUILD, "split": c.SPLIT, "graft": c.GRAFT}
         seed = rng.integers(0, 1 << 64, 4, dtype=np.uint64)
         self._cursor, plan = np.zeros(5, dtype=np.int64), np.zeros((4, n), dtype=np.int64)
         self._items, self._targets, self._order = plan[1:]
         partitions = np.array(others, dtype=np.int64).reshape(-1, n)
-        patience *= 2 if n <= c.FEW else 1
         self.arguments = (
-            seed, self._cursor, *plan, partitions, sum(flags[kind] for kind in kinds),
-            float(patience),
+            seed, self._cursor, *plan, partitions, sum_of(kinds), patient(patience, n),
         )  # fmt: skip
 
     @property

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     State: TypeAlias = DrawsState | SimilarityState
 
-_MAX_SWEEPS = 100
+MAX_SWEEPS = 100
 _FEW = 32  # items up to which runs can afford to be more thorough
 _TRIPLES = 9  # clusters up to which three are tried together
 _PAIRS = 16  # of items that are tried together at a time
 _NEAREST = 24  # items that could go to a cluster one after another
 _CHAIN = 16  # of which so many may
 _HOPELESS = 0.4  # loss above the best, in shares of an item's, that few moves make good
-_JOINED = 3  # pairs of clusters that are merged to see whether others follow
-_APART = 4.0  # loss above the best, in the same shares, that those may make good
+JOINED = 3  # pairs of clusters that are merged to see whether others follow
+APART = 4.0  # loss above the best, in the same shares, that those may make good
 _WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft", "chain")
 
@@ -98,7 +98,7 @@ class Run:
         self.best = self.state.labels.copy()
         self.clock.note(self.state.value)
 
-    def settle(self, items: NDArray[np.int64] | None = None, max_sweeps: int = _MAX_SWEEPS) -> None:
+    def settle(self, items: NDArray[np.int64] | None = None, max_sweeps: int = MAX_SWEEPS) -> None:
         """Sweep over the items, all if None, until each was seen since the last move."""
         state = self.state
         if not self.sweeps:
@@ -260,8 +260,8 @@ class Run:
         if state.n_clusters < 2:
             return False
         pairs, values = state.merge_values()
-        near = np.argsort(values, kind="stable")[:_JOINED]
-        for a, b in pairs[near[values[near] < self._above(_APART)]]:
+        near = np.argsort(values, kind="stable")[:JOINED]
+        for a, b in pairs[near[values[near] < self._above(APART)]]:
             if self.clock.is_up():
                 return False
             items = np.flatnonzero(state.labels == a)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from partita.search._greedy_kinds import STARTS
 from partita.search._greedy_large import goes_in_rounds, search_large
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import check
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from partita.search._common import Candidate
     from partita.search._greedy_clock import Clock
 
-STARTS = ("sequential", "draws", "losses", "average", "one", "random")
 PATIENCE = 2.0
 
 

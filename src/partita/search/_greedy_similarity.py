@@ -54,6 +54,41 @@ class SimilarityProblem:
         """Return a fresh state, every item in no cluster."""
         return SimilarityState(self)
 
+    def quick(
+        self, partitions: NDArray[np.int64], seeds: NDArray[np.uint64], limit: int, n_sweeps: int
+    ) -> NDArray[np.float64]:
+        """Sweep and merge from each row, all -1 for nothing yet; rows become where that ends.
+
+        Returns the losses there, recomputed and by the running totals, of shape (2, runs).
+        """
+        return self._ran("quick", partitions, seeds, (n_sweeps,), limit)
+
+    def thorough(
+        self,
+        partitions: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+        limit: int,
+        n_sweeps: int,
+        *how: Any,
+    ) -> NDArray[np.float64]:
+        """Change clusters from where quick runs ended; see :meth:`quick`."""
+        return self._ran("thorough", partitions, seeds, (*how, self.is_linear, n_sweeps), limit)
+
+    def _ran(
+        self,
+        name: str,
+        partitions: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+        how: tuple[Any, ...],
+        limit: int,
+    ) -> NDArray[np.float64]:
+        values = np.empty((2, partitions.shape[0]))
+        getattr(kernels.greedy_similarity_runs, name)(
+            partitions, seeds, *how, self.matrix, self.cell, self.shape, self.grid, self.alpha,
+            self.slope, self.t, self.num, self.den, limit, values,
+        )  # fmt: skip
+        return values
+
     def compress(self, labels: IntArray) -> NDArray[np.int64]:
         """The labels, as they are: items are not merged here."""
         return np.array(labels, dtype=np.int64)

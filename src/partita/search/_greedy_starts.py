@@ -14,7 +14,7 @@ from partita.nmf import factorize
 from partita.partitions import canonical
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_problem import resampled
-from partita.search._greedy_run import Run
+from partita.search._greedy_runs import QUICK, Runs
 from partita.search._greedy_similarity import SimilarityProblem
 from partita.search._hierarchy import dendrogram
 
@@ -40,7 +40,8 @@ def from_draws(loss: RatioLoss, evidence: Evidence, n: int) -> list[Labels]:
     """
     if not evidence.has_draws:
         return []
-    some = resampled(evidence.distinct, _SCORED)
+    draws = evidence.distinct if loss.needs == "draws" else evidence.draws
+    some = resampled(draws, _SCORED)
     far = losses.distances(loss if loss.needs != "similarity" else VI(), some.labels, some)
     near, taken = np.full(some.n_draws, np.inf), []
     for _ in range(min(n, some.n_draws)):
@@ -76,12 +77,10 @@ def from_losses(
         if cheap == loss or (cheap == VILowerBound() and evidence.n_items > 3_000):
             continue
         shared = SimilarityProblem(evidence.similarity, cheap, n_jobs=evidence.n_jobs)
-        run = Run(shared.state(), rng, limit, clock)
-        run.grow()
-        run.settle()
-        run.merge()
-        run.settle()
-        found.append(canonical(run.state.labels))
+        with clock.unnoted():
+            tasks = [("sequential", None, QUICK)]
+            ends = Runs(limit, 1, clock).of(shared, tasks, rng, patience=0.0)
+        found += [end.labels for end in ends]
     return found
 
 

@@ -13,8 +13,9 @@ from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
+from partita.search._greedy_kinds import STARTS
 from partita.search._greedy_run import MOVES
-from partita.search._greedy_search import PATIENCE, STARTS, search_greedily
+from partita.search._greedy_search import PATIENCE, search_greedily
 from partita.search._greedy_starts import KINDS
 
 if TYPE_CHECKING:

@@ -1,0 +1,152 @@
+"""Many runs of a greedy search on the same problem, in parallel or in one compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from partita.distributed import blocks, map_blocks
+from partita.partitions import canonical
+from partita.search._common import at_most
+from partita.search._greedy_clock import Clock
+from partita.search._greedy_ends import Found
+from partita.search._greedy_proposals import patient, sum_of
+from partita.search._greedy_run import APART, JOINED, MAX_SWEEPS, MOVES, Run
+from partita.search._greedy_similarity import SimilarityProblem
+from partita.search._greedy_state import SETTLED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.search._greedy_problem import Problem
+
+    Labels: TypeAlias = NDArray[np.int64]
+    Task: TypeAlias = tuple[str, Labels | None, tuple[str, ...]]  # start, its labels, moves
+
+QUICK = ("sweep", "merge")  # the moves of a quick run
+_AT_ONCE = 1_600_000  # entries of the similarity times quick runs, for one compiled call
+
+
+@dataclass
+class Runs:
+    """How runs are made; where they ended is kept for when Ctrl-C stops those that follow."""
+
+    limit: int
+    n_jobs: int
+    clock: Clock
+    ended: list[Found] = field(default_factory=list)
+
+    def of(
+        self, shared: Problem, tasks: Sequence[Task], rng: np.random.Generator, **how: Any
+    ) -> list[Found]:
+        """Where each run ended, in order, but for those there was no time for.
+
+        ``how`` is the ``patience`` of runs and what is to be set of a :class:`Run`.
+        """
+        if isinstance(shared, SimilarityProblem) and self._n_at_once(shared, tasks):
+            found = self._at_once(shared, tasks, rng, how["patience"], how.get("others", ()))
+        else:
+            found = self._one_by_one(shared, tasks, rng, **how)
+        if self.clock.was_stopped:
+            raise KeyboardInterrupt
+        return found
+
+    @staticmethod
+    def _n_at_once(shared: SimilarityProblem, tasks: Sequence[Task]) -> int:
+        """How many of these runs are done in a moment in one compiled call, if they can be."""
+        moves = {moves for _, _, moves in tasks}
+        if len(moves) != 1 or not moves <= {QUICK, MOVES}:
+            return 0
+        return (_AT_ONCE if moves == {QUICK} else _AT_ONCE // 10) // shared.n**2
+
+    def _at_once(
+        self,
+        shared: SimilarityProblem,
+        tasks: Sequence[Task],
+        rng: np.random.Generator,
+        patience: float,
+        others: Sequence[Labels],
+    ) -> list[Found]:
+        """Make all runs in a few compiled calls."""
+        n, moves = shared.n, tasks[0][2]
+        partitions = np.full((len(tasks), n), -1, dtype=np.int64)
+        for row, (_, labels, _) in zip(partitions, tasks, strict=True):
+            if labels is not None:
+                row[:] = at_most(self.limit, labels)
+        seeds = rng.integers(0, 1 << 64, (len(tasks), 4), dtype=np.uint64)
+        some = np.array(others, dtype=np.int64).reshape(-1, n)
+        how = (some, sum_of(moves), patient(patience, n), SETTLED, JOINED, APART)
+
+        def work(part: slice) -> list[Found]:
+            if self.clock.is_up() and (part.start or self.ended):
+                return []
+            given = (partitions[part], seeds[part], self.limit, MAX_SWEEPS)
+            values = shared.quick(*given)
+            if moves != QUICK:
+                values = shared.thorough(*given, *how)
+            found = []
+            for (name, _, _), labels, now, kept in zip(
+                tasks[part], partitions[part], *values.tolist(), strict=True
+            ):
+                self.clock.note(now)
+                found.append(_found(now, kept, labels, name))
+            self.ended += found
+            return found
+
+        return self._all(work, blocks(len(tasks), self._n_at_once(shared, tasks)))
+
+    def _one_by_one(
+        self,
+        shared: Problem,
+        tasks: Sequence[Task],
+        rng: np.random.Generator,
+        patience: float,
+        **how: Any,
+    ) -> list[Found]:
+        seeds = rng.spawn(len(tasks))
+        states: list[Any] = []
+
+        def work(a: int) -> list[Found]:
+            name, labels, moves = tasks[a]
+            if self.clock.is_up() and (a or self.ended):
+                return []
+            state = states.pop() if states else shared.state()
+            run = Run(state, seeds[a], self.limit, self.clock, **how)
+            try:
+                _start(run, shared, labels)
+                run.go(moves, patience)
+            except KeyboardInterrupt:
+                self.clock.stop()
+                if run.best is None:
+                    raise
+                run.state = shared.state()  # the old one may be half changed
+                run.state.load(run.best)
+            kept, now = run.state.value, run.state.recomputed()
+            end = _found(now, kept, canonical(shared.expand(run.state.labels)), name)
+            self.ended.append(end)
+            states.append(run.state)
+            return [end]
+
+        return self._all(work, range(len(tasks)))
+
+    def _all(self, work: Callable[[Any], list[Found]], parts: Sequence[Any]) -> list[Found]:
+        each = map_blocks(work, parts, n_jobs=self.n_jobs, label="greedy", stop=self.clock.stop)
+        return [end for found in each for end in found]
+
+
+def _start(run: Run, shared: Problem, labels: Labels | None) -> None:
+    if labels is None:
+        run.grow()
+    else:
+        run.state.load(at_most(run.limit, canonical(shared.compress(labels))))
+    run.keep()
+
+
+def _found(now: float, kept: float, labels: Labels, name: str) -> Found:
+    """Where a run ended, with the recomputed total, which must agree with the one kept."""
+    if abs(kept - now) > 1e-8 * max(1.0, abs(now)):
+        raise AssertionError(f"running total {kept!r} is not the recomputed {now!r}")
+    return Found(now, labels, name)

@@ -1,0 +1,127 @@
+"""Runs that are made in one compiled call, on the similarity of few items."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import partita as pt
+from partita import losses
+from partita.evidence import Evidence
+from partita.partitions import canonical
+from partita.search import _greedy_runs
+from partita.search._greedy_clock import Clock
+from partita.search._greedy_run import MOVES
+from partita.search._greedy_runs import QUICK, Runs
+from partita.search._greedy_similarity import SimilarityProblem
+
+LOSSES = [losses.Binder(), losses.Binder(a=0.6), losses.PEAR(), losses.VILowerBound()]
+
+
+def noisy(n_items, n_draws, n_clusters, seed, share=0.3):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, n_clusters, n_items)
+    labels = np.where(
+        rng.random((n_draws, n_items)) < share,
+        rng.integers(0, n_clusters, (n_draws, n_items)), truth,
+    )  # fmt: skip
+    return Evidence(draws=pt.Draws(labels))
+
+
+def made(loss, evidence, tasks, *, limit=None, n_jobs=1, seed=0, **how):
+    shared = SimilarityProblem(evidence.similarity, loss)
+    runs = Runs(limit or evidence.n_items, n_jobs, Clock())
+    return runs.of(shared, tasks, np.random.default_rng(seed), patience=1.0, **how)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("moves", [QUICK, MOVES], ids=["quick", "thorough"])
+@given(
+    n_items=st.integers(2, 40), n_clusters=st.integers(1, 40), limit=st.integers(1, 40),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_each_ends_with_its_loss_no_higher_than_it_began(
+    loss, moves, n_items, n_clusters, limit, seed
+):
+    evidence = noisy(n_items, 6, n_clusters, seed)
+    rng, limit = np.random.default_rng(seed), min(limit, n_items)
+    starts = [canonical(rng.integers(0, limit, n_items)) for _ in range(2)]
+    tasks = [("random", start, moves) for start in starts] + [("sequential", None, moves)]
+    others = [canonical(evidence.draws.labels[0])]
+    ends = made(loss, evidence, tasks, limit=limit, seed=seed, others=others)
+    assert [end.start for end in ends] == ["random", "random", "sequential"]
+    labels = np.stack([end.labels for end in ends])
+    assert_allclose([e.value for e in ends], losses.expected(loss, labels, evidence), atol=1e-9)
+    assert labels.max() < limit
+    for end in ends:
+        assert_array_equal(end.labels, canonical(end.labels))
+    for start, end in zip(starts, ends, strict=False):
+        assert end.value <= losses.expected(loss, start[None], evidence)[0] + 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_no_end_of_a_thorough_run_can_be_bettered_by_moving_an_item(loss):
+    evidence = noisy(25, 20, 4, 3, share=0.5)
+    tasks = [("sequential", None, MOVES)] * 3
+    for end in made(loss, evidence, tasks):
+        moved = []
+        for i in range(25):
+            for k in range(int(end.labels.max()) + 2):
+                one = end.labels.copy()
+                one[i] = k
+                moved.append(canonical(one))
+        values = losses.expected(loss, np.stack(moved), evidence)
+        assert values.min() >= end.value - 1e-10
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_there_is_room_for_a_cluster_of_every_item(loss):
+    evidence = Evidence(draws=pt.Draws(np.arange(50)[None]))
+    tasks = [("sequential", None, MOVES), ("one", np.zeros(50, dtype=np.int64), MOVES)]
+    ends = made(loss, evidence, tasks)
+    assert min(end.value for end in ends) == pytest.approx(0.0, abs=1e-12)
+    assert max(int(end.labels.max()) for end in ends) == 49
+
+
+@pytest.mark.parametrize("moves", [QUICK, MOVES], ids=["quick", "thorough"])
+def test_how_many_are_made_in_a_call_and_on_how_many_threads_does_not_matter(monkeypatch, moves):
+    evidence, loss = noisy(40, 30, 8, 1, share=0.6), losses.PEAR()
+    tasks = [("sequential", None, moves)] * 7
+    all_at_once = made(loss, evidence, tasks)
+    monkeypatch.setattr(_greedy_runs, "_AT_ONCE", 40**2 * 20)
+    for n_jobs in (1, 3):
+        some = made(loss, evidence, tasks, n_jobs=n_jobs)
+        assert [end.value for end in some] == [end.value for end in all_at_once]
+        assert_array_equal([e.labels for e in some], [e.labels for e in all_at_once])
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_runs_made_one_by_one_find_the_same(monkeypatch, loss):
+    evidence, tasks = noisy(60, 50, 5, 2, share=0.15), [("sequential", None, MOVES)] * 6
+    at_once = made(loss, evidence, tasks)
+    monkeypatch.setattr(_greedy_runs, "_AT_ONCE", 0)
+    one_by_one = made(loss, evidence, tasks)
+    best = min(at_once, key=lambda f: f.value), min(one_by_one, key=lambda f: f.value)
+    assert_array_equal(best[0].labels, best[1].labels)
+    assert best[0].value == pytest.approx(best[1].value, abs=1e-12)
+
+
+def test_what_a_clock_leaves_no_time_for_is_left_out():
+    evidence, clock = noisy(60, 20, 4, 5), Clock(1e-9)
+    shared = SimilarityProblem(evidence.similarity, losses.PEAR())
+    runs = Runs(60, 1, clock)
+    tasks = [("sequential", None, MOVES)] * 100
+    first = runs.of(shared, tasks, np.random.default_rng(0), patience=1.0)
+    assert 0 < len(first) < len(tasks)
+    assert runs.of(shared, tasks, np.random.default_rng(0), patience=1.0) == []
+    assert clock.has_ended_work
+
+
+def test_starts_under_other_losses_leave_no_trace_in_the_history():
+    evidence = noisy(60, 200, 4, 7, share=0.5)
+    draws = evidence.draws
+    est = pt.estimate(draws, loss="nvi", rng=0)
+    assert max(loss for _, loss, _ in est.history) <= 1.0
