@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from partita.search._greedy_draws import DrawsProblem
     from partita.typing import IntArray
+
+    # labels, j, e, the slope in e, the loss
+    Saved: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64], float, float, float]
 
 CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
 
@@ -166,13 +169,14 @@ class DrawsTables:
         for a in range(0, items.size, part):
             compiled().move(items[a : a + part], targets[a : a + part], *self._tables())
 
-    def save(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def save(self) -> Saved:
         """What :meth:`restore` needs to come back here."""
-        return self.labels.copy(), self.j.copy()
+        return self.labels.copy(), self.j.copy(), float(self.totals[0]), self.slope, self._value
 
-    def restore(self, saved: tuple[NDArray[np.int64], NDArray[np.float64]]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Go back to where :meth:`save` was called."""
-        changed = np.flatnonzero(self.labels != saved[0])
+        changed = (self.labels != saved[0]).nonzero()[0]
         self._move(changed, saved[0][changed])
-        self.j[:] = saved[1]
-        self.linearise()
+        self.j[:], self.totals[0], self.slope, self._value = saved[1:]
+        if not self.problem.is_linear:
+            self.linearise()

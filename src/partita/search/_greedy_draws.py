@@ -59,6 +59,8 @@ class DrawsProblem:
         self.alpha, self.slope = self._at_draws()
         self.guide = self.alpha.astype(np.float32), self.slope
         self.curve, self.bends = self._curve()
+        self._knots, self._above = self.curve[0, :-1].copy(), self.curve[2, -1] - self.curve[2]
+        self.bent_slope = self.slope - 0.5 * float(self.curve[2, -1])
 
     def _at_draws(self) -> tuple[NDArray[np.float64], float]:
         """-∂/∂j and ∂/∂e of the loss where the estimate is the draw itself, e = j = t."""
@@ -90,17 +92,9 @@ class DrawsProblem:
         """Whether the loss bends in e: moves that change e stick at the bend of every draw."""
         return self.bends or bool(self.den[4])
 
-    @property
-    def bent_slope(self) -> float:
-        """∂/∂e of a linear loss less the part that bends."""
-        if not self.bends:
-            return self.slope
-        return self.slope - 0.5 * float(self.curve[2, -1])
-
     def slope_at(self, e: float) -> float:
-        """∂/∂e of a linear loss that bends."""
-        above = np.searchsorted(self.curve[0, :-1], e, side="right")
-        return self.bent_slope + float(self.curve[2, -1] - self.curve[2, above])
+        """∂/∂e of a linear loss that bends; ``bent_slope`` is that of the part that does not."""
+        return self.bent_slope + float(self._above[self._knots.searchsorted(e, "right")])
 
     def state(self) -> DrawsState:
         """Return a fresh state, every item in no cluster."""

@@ -76,14 +76,17 @@ class Starts:
     def counts(self, work: int, is_bent: bool, is_cheap: bool) -> list[int]:
         """How many starts to take of each kind, given items times draws and the loss.
 
-        Where runs are cheap, so must starts be that nobody asked for: others lead nowhere else.
+        Where runs are short, so must be the making of starts that nobody asked for.
         """
         usual = 2 if not is_bent or work <= SMALL else 1
         of_kind = {"sequential": 2, "random": 1 if is_bent else 2, "draws": 2}
-        if is_cheap and self._names == list(STARTS):
+        is_default = self._names == list(STARTS)
+        if is_cheap and is_default:
             of_kind |= {"sequential": 6, "draws": 0, "losses": 0, "average": 0}
         elif not is_bent:
             of_kind["sequential"] = 4 if work <= 40_000 else 2
+            if is_default and work <= SMALL:
+                of_kind |= {"losses": 1, "average": 0, "random": 1}
         elif work <= SMALL:
             of_kind["draws"] = 3
         else:

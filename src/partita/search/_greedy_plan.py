@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _FEW_DRAWS = 150  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
-_MANY_CLUSTERS = 24  # beyond which starts that agree are rebuilt twice as much
+_MANY_CLUSTERS = 24  # beyond which starts that agree are rebuilt twice as much, in long runs
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
 _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
@@ -193,16 +193,28 @@ class Plan:
             n_before = len(self.found)
             self._runs(shared, [(*start, self._light) for start in starts], softens=True)
             starts = [f.again for f in best_of(self.found[n_before:], n_best)]
-        is_thorough = self._is_bent and self._work <= SMALL
-        hardness = 4.0 if is_product else 2.0 if is_thorough else 1.0
-        if self.is_agreed and not self._is_cheap:
-            n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
-            hardness = 0.5 if n_clusters <= _FEW_CLUSTERS else 1.0
-            hardness *= (2 if n_clusters > _MANY_CLUSTERS else 1) * (2 if is_product else 1)
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
-        patience, n_before = hardness * self.settings.patience, len(self.found)
+        patience, n_before = self._hardness(starts) * self.settings.patience, len(self.found)
+        is_thorough = self._is_bent and self._is_brief
         self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
         return self.found[n_before:]
+
+    def _hardness(self, starts: list[Start]) -> float:
+        """How patient to be with changes of clusters: less where the first runs agree."""
+        is_product = bool(self.loss.denominator.product)
+        if not self.is_agreed or self._is_cheap:
+            return 4.0 if is_product else 2.0 if self._is_bent and self._is_brief else 1.0
+        n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
+        levels = (_FEW_CLUSTERS, _MANY_CLUSTERS)
+        if self._is_brief and not self._is_bent:
+            levels = (_MANY_CLUSTERS, self.evidence.n_items)
+        hardness = 0.5 if n_clusters <= levels[0] else 1.0 if n_clusters <= levels[1] else 2.0
+        return hardness * (2 if is_product else 1)
+
+    @property
+    def _is_brief(self) -> bool:
+        """Whether there are so few items and draws that runs are short."""
+        return self._work <= SMALL
 
     @property
     def _light(self) -> tuple[str, ...]:

@@ -245,6 +245,7 @@ class Run:
         state = self.state
         if state.labels.size > _FEW or state.n_clusters > _TRIPLES or not state.is_rough:
             return False
+        saved: Any
         for a, b, c in combinations(np.flatnonzero(state.sizes).tolist(), 3):
             before, saved = state.value, state.save()
             items = np.flatnonzero((state.labels == a) | (state.labels == b))

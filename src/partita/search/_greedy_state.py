@@ -189,7 +189,8 @@ class DrawsState(DrawsTables):
             self.alpha[:] = p.alpha
             self.alpha32[:] = p.alpha
         is_better = bool(value < self._value)
-        self.linearise()
+        if is_better or not p.is_linear:
+            self.linearise()
         return is_better
 
     def chain(self, limit: int, n_nearest: int, depth: int, hopeless: float) -> bool:
@@ -206,7 +207,8 @@ class DrawsState(DrawsTables):
             self._value, np.empty((p.n, self.sizes.size)),
         )  # fmt: skip
         is_better = bool(value < self._value)
-        self.linearise()
+        if is_better or not p.is_linear:
+            self.linearise()
         return is_better
 
     def cost_of(self, rise: float) -> float:
