@@ -206,7 +206,7 @@ class Plan:
             return 4.0 if is_product else 2.0 if self._is_bent and self._is_brief else 1.0
         n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
         levels = (_FEW_CLUSTERS, _MANY_CLUSTERS)
-        if self._is_brief and not self._is_bent:
+        if self._is_brief and not (self._is_bent or is_product):
             levels = (_MANY_CLUSTERS, self.evidence.n_items)
         hardness = 0.5 if n_clusters <= levels[0] else 1.0 if n_clusters <= levels[1] else 2.0
         return hardness * (2 if is_product else 1)
