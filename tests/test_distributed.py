@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 import pytest
 
-from partita.distributed import blocks, map_blocks, progress
+from partita.distributed import _threads, blocks, map_blocks, progress
 
 
 def test_blocks_cover_everything_once():
@@ -47,3 +48,17 @@ def test_a_bar_appears_on_a_terminal_and_nowhere_else(monkeypatch, capsys):
         bar.advance(2, note="two")
         bar._bar.refresh()
     assert "loud" in capsys.readouterr().err
+
+
+def test_a_bar_is_drawn_while_one_long_part_is_worked_on(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(_threads, "_BEAT", 0.01)
+    with progress(1, "long") as bar:
+        bar._bar.delay = 0
+        deadline = time.monotonic() + 30
+        while "long: " not in (seen := capsys.readouterr().err) and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "0/1" in seen
+    bar._bar.refresh()
+    time.sleep(0.05)
+    assert "long: " not in capsys.readouterr().err

@@ -7,17 +7,21 @@ the blocks whatever the number of threads, which is why the number never changes
 from __future__ import annotations
 
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from typing import TypeVar
+from threading import Lock, Thread
+from typing import Any, ClassVar, TypeVar
 
 from partita.distributed._clock import check
 
 T = TypeVar("T")
 R = TypeVar("R")
 _WAKE = 0.1  # seconds
+_DELAY = 1.0  # seconds before a bar is shown
+_BEAT = 1.0  # and between drawings while nothing advances
 
 
 def blocks(total: int, size: int) -> list[slice]:
@@ -38,17 +42,20 @@ class Progress:
     """A context manager around tqdm that costs nothing when there is no terminal."""
 
     def __init__(self, total: int | None, label: str | None) -> None:
-        self._bar = None
+        self._bar: Any = None
         if label is not None and sys.stderr is not None and sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, desc=label, delay=1.0, leave=False, file=sys.stderr)
+            self._bar = tqdm(total=total, desc=label, delay=_DELAY, leave=False, file=sys.stderr)
 
     def __enter__(self) -> Progress:
+        if self._bar is not None:
+            _Heart.beat_for(self._bar)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
+            _Heart.stop_for(self._bar)
             self._bar.close()
 
     def advance(self, n: int = 1, note: str | None = None) -> None:
@@ -57,6 +64,38 @@ class Progress:
             if note is not None:
                 self._bar.set_postfix_str(note, refresh=False)
             self._bar.update(n)
+
+
+class _Heart:
+    """One thread that draws bars anew each second, so that a long part is seen to be worked on."""
+
+    _bars: ClassVar[set[Any]] = set()
+    _lock: ClassVar[Lock] = Lock()
+    _thread: ClassVar[Thread | None] = None
+
+    @classmethod
+    def beat_for(cls, bar: Any) -> None:
+        """Draw this bar, too."""
+        with cls._lock:
+            cls._bars.add(bar)
+            if cls._thread is None or not cls._thread.is_alive():
+                cls._thread = Thread(target=cls._beat, name="partita-progress", daemon=True)
+                cls._thread.start()
+
+    @classmethod
+    def stop_for(cls, bar: Any) -> None:
+        """Draw it no more."""
+        with cls._lock:
+            cls._bars.discard(bar)
+
+    @classmethod
+    def _beat(cls) -> None:
+        while True:
+            time.sleep(_BEAT)
+            with cls._lock:
+                for bar in cls._bars:
+                    if time.time() >= bar.start_t + bar.delay:
+                        bar.refresh()
 
 
 def _result(future: Future[R]) -> R:
