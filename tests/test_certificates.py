@@ -161,9 +161,12 @@ def draws_matrix(draws):
 def test_time_is_up_at_once():
     draws = hard(0)
     labels = pt.estimate(draws, loss="binder", rng=0).labels
-    proof, whole = pt.certify(labels, draws, time_limit=1e-9), pt.certify(labels, draws)
-    assert proof.lower_bound <= whole.lower_bound
+    with pytest.warns(pt.errors.PartitaWarning, match="too short for the proof"):
+        proof = pt.certify(labels, draws, time_limit=1e-9)
+    whole = pt.certify(labels, draws, time_limit=600)
+    assert proof.lower_bound < whole.lower_bound
     assert proof.method == "triangles"
+    assert (proof.cut_short, whole.cut_short) == (True, False)
 
 
 def test_without_a_solver_the_bound_is_given_with_a_warning(monkeypatch):

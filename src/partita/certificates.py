@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import losses, validate
 from partita.draws import Draws
-from partita.errors import InvalidTypeError
+from partita.errors import InvalidTypeError, PartitaWarning
 from partita.evidence import Evidence
 from partita.losses import Binder
 from partita.partitions import canonical
@@ -40,11 +41,14 @@ class Certificate:
     method : {"threshold", "triangles", "linear program"}
         What it took: the first where joining the pairs with π̂ above 1 - a/2 is a partition
         already; the second where multipliers of triangles, improved one by one, are enough.
+    cut_short : bool
+        Whether a time limit ended it: the bound could be higher.
     """
 
     expected_loss: float
     lower_bound: float
     method: str
+    cut_short: bool = False
 
     @property
     def gap(self) -> float:
@@ -96,6 +100,11 @@ def certify(
     -------
     Certificate
 
+    Warns
+    -----
+    PartitaWarning
+        If the time limit left a gap that more seconds might close; ``cut_short`` is then True.
+
     References
     ----------
     Grötschel & Wakabayashi (1989), A cutting plane algorithm for a clustering problem,
@@ -125,11 +134,20 @@ def certify(
     centre = _settled(partition, evidence, chosen, time_limit)
     bound, method = _cliques.lower_bound(d, centre, deadline, _EQUAL * n * n / 8)
     rounding = _ROUNDING * (apart + 2 * float(np.abs(d).sum()) / n**2)
-    return Certificate(
+    found = Certificate(
         expected_loss=apart + 4 * cost / n**2,
         lower_bound=max(0.0, apart + 4 * bound / n**2 - rounding),
         method=method,
     )
+    if found.is_optimal or time.monotonic() < deadline:
+        return found
+    warnings.warn(
+        "`time_limit` was too short for the proof to end; the bound is the best so far. Allow more "
+        "seconds.",
+        PartitaWarning,
+        stacklevel=2,
+    )
+    return replace(found, cut_short=True)
 
 
 def binder_of(loss: Any) -> Binder:

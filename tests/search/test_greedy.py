@@ -481,6 +481,7 @@ def test_starts_may_be_searches_and_labels(draws):
         ({"starts": ("nowhere",)}, "starts"),
         ({"starts": (3,)}, "starts"),
         ({"moves": ("jump",)}, "moves"),
+        ({"moves": ()}, "moves"),
         ({"time_limit": 0}, "time_limit"),
         ({"patience": -1}, "patience"),
     ],
@@ -644,7 +645,11 @@ def test_a_number_that_no_weight_gives_is_a_warning():
 def test_a_search_from_labels_has_a_name():
     draws = pt.datasets.simulate_draws(20, 30, n_clusters=2, rng=0)
     best = pt.estimate(draws, search=Greedy(starts=(np.arange(20) % 3,)), rng=0)
-    assert "starts" in repr(best)
+    assert "starts=(<20 labels>,)" in repr(best)
+    assert repr(Greedy()) == "Greedy()"
+    assert repr(Greedy(n_runs=3, starts=("one", [0] * 5))) == (
+        "Greedy(n_runs=3, starts=('one', <5 labels>))"
+    )
 
 
 @pytest.mark.parametrize("name", ["vi", "pear"])
@@ -677,6 +682,19 @@ def test_no_limit_gives_worse_than_one_cluster():
     with pytest.warns(pt.errors.PartitaWarning, match="time"):
         best = pt.estimate(draws, loss="vi", search=Greedy(time_limit=1e-9), rng=0)
     assert best.expected_loss <= pt.expected_loss(np.zeros(300, int), draws, loss="vi") + 1e-12
+
+
+def test_an_estimate_may_have_a_limit_of_its_own():
+    draws = pt.datasets.simulate_draws(60, 200, n_clusters=4, noise=0.5, rng=0)
+    with pytest.warns(pt.errors.PartitaWarning, match="time"):
+        best = pt.estimate(draws, time_limit=1e-9, rng=0)
+    assert best.info["cut_short"]
+    assert not pt.estimate(draws, time_limit=600, rng=0).info.get("cut_short")
+    for wrong in (0, -1.0, "soon"):
+        with pytest.raises(pt.errors.PartitaError, match="time_limit"):
+            pt.estimate(draws, time_limit=wrong)
+    with pytest.raises(pt.errors.PartitaError, match=r"knows when to stop.*average"):
+        pt.estimate(draws, search="average", time_limit=3)
 
 
 @pytest.mark.parametrize("name", ["binder", "pear", "vi"])

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from partita.certificates import Certificate
 
 
+_NOT_PROVED = "the search for a partition to judge had not ended; give one by --labels."
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita certify``."""
     _common.add_draws_arguments(parser)
@@ -45,7 +48,10 @@ def run(arguments: argparse.Namespace) -> None:
     loss = replace(binder_of(arguments.loss), a=arguments.a)
     data = _common.read_either(arguments)
     if arguments.labels is None:
-        labels: Any = estimate(data, loss=loss, rng=arguments.seed, n_jobs=arguments.jobs).labels
+        found = estimate(data, loss=loss, rng=arguments.seed, n_jobs=arguments.jobs)
+        if found.info.get("interrupted"):
+            raise KeyboardInterrupt(_NOT_PROVED)
+        labels: Any = found.labels
     else:
         labels = _labels.read("--labels", arguments.labels, data.item_names)
     proof = certify(labels, data, loss=loss, time_limit=arguments.time_limit)
@@ -60,7 +66,7 @@ def text(proof: Certificate, form: str) -> str:
         "relative_gap": proof.relative_gap,
         "is_optimal": proof.is_optimal,
         "method": proof.method,
-    }
+    } | ({"cut_short": True} if proof.cut_short else {})
     if form == "json":
         return _common.to_json(values)
     if form == "csv":
@@ -70,6 +76,8 @@ def text(proof: Certificate, form: str) -> str:
         if proof.is_optimal
         else f"another is better by at most {100 * proof.relative_gap:.3g}%"
     )
+    if proof.cut_short:
+        verdict += " (cut short by the time limit)"
     return (
         f"expected binder {proof.expected_loss:.6f}, lower bound {proof.lower_bound:.6f} "
         f"({proof.method}): {verdict}"

@@ -60,8 +60,6 @@ def run(arguments: argparse.Namespace) -> None:
     _cluster.check_device(arguments)
     _check_method(arguments)
     chosen = _factors.chosen(arguments, arguments.search or "auto")
-    if arguments.time_limit is not None:
-        chosen = [search.limited(one, arguments.time_limit) for one in search.resolve(chosen)]
     factorises = any(isinstance(one, search.NMF) for one in search.resolve(chosen))
     shares = factorises and arguments.method is None
     with _cluster.connected(arguments, shares=shares) as n_threads:
@@ -71,6 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
             search=chosen,
             method=arguments.method,
             n_clusters=arguments.clusters,
+            time_limit=arguments.time_limit,
             rng=arguments.seed,
             n_jobs=n_threads or arguments.jobs,
             device=arguments.device,

@@ -46,6 +46,7 @@ def estimate(
     rng: Seed = None,
     n_jobs: int | None = 1,
     n_clusters: int | None = None,
+    time_limit: float | None = None,
     device: str | None = None,
 ) -> Estimate:
     """Return the partition of least expected loss among those that a search supplies (eq. 8).
@@ -70,6 +71,9 @@ def estimate(
     n_clusters : int, optional
         Choose the weight a of ``VI(a)`` or ``Binder(a)`` so that the estimate has this many
         clusters; the weight found is that of the estimate's ``loss``.
+    time_limit : float, optional
+        Seconds for each search, after which the best so far is returned; the same as the
+        ``time_limit`` of a search.
     device : str, optional
         Where the NMF searches factorise: "cuda", "cuda:1", or with the library named,
         "torch:cuda", "cupy:cuda", "torch:cpu".
@@ -110,6 +114,8 @@ def estimate(
     chosen = _loss(loss, evidence)
     seed = validate.seed(rng)
     parts = _usable(searches.resolve(search), evidence, is_auto=search == "auto")
+    if time_limit is not None:
+        parts = tuple(searches.limited(one, time_limit) for one in parts)
     if device is not None:
         parts = searches.placed(parts, device)
 

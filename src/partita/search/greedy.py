@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ _LATE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Greedy:
     """Minimise the expected loss directly: move items, and merge, rebuild and split clusters.
 
@@ -115,12 +115,19 @@ class Greedy:
         validate.real("patience", self.patience, low=0)
         for name in ("starts", "moves"):
             object.__setattr__(self, name, _several(name, getattr(self, name)))
+        for name, what in (("starts", "start"), ("moves", "move")):
+            if not getattr(self, name):
+                raise InvalidValueError(f"`{name}` must name at least one {what}; got none.")
         for move in self.moves:
             validate.choice("moves", move, MOVES)
-        if not self.starts:
-            raise InvalidValueError("`starts` must name at least one start; got none.")
         for start in self.starts:
             _check_start(start)
+
+    def __repr__(self) -> str:
+        said = [
+            f"{f.name}={_said(getattr(self, f.name))}" for f in fields(self) if _is_set(self, f)
+        ]
+        return f"Greedy({', '.join(said)})"
 
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
@@ -149,6 +156,23 @@ class Greedy:
                 PartitaWarning,
                 stacklevel=3,
             )
+
+
+def _is_set(search: Greedy, field: Field[Any]) -> bool:
+    """Whether a setting is another than it would be by itself."""
+    value = getattr(search, field.name)
+    if isinstance(value, tuple) and any(not isinstance(one, str) for one in value):
+        return True
+    return bool(value != field.default)
+
+
+def _said(value: Any) -> str:
+    """A setting in a few words: labels by their number."""
+    if isinstance(value, np.ndarray | list):
+        return f"<{len(value):,} labels>"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_said, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)
 
 
 def _is_same(one: Greedy, other: Greedy, name: str) -> bool:
