@@ -22,6 +22,7 @@ from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import problem
+from partita.search._greedy_proposals import attempt
 from partita.search._greedy_run import Run
 from partita.search._greedy_similarity import SimilarityProblem, SimilarityState
 from partita.search._greedy_starts import KINDS, from_draws
@@ -170,7 +171,7 @@ def check_attempt(state, loss, evidence, rng, share):
     targets = rng.choice([-1, 0, int(np.flatnonzero(state.sizes == 0)[0])], order.size)
     before, bar = state.value, state.value + share
     kept = [state.labels.copy(), *(x.copy() for x in parts(state))]
-    is_below = state.attempt(order, targets, order, evidence.n_items, bar)
+    is_below = attempt(state, order, targets, order, evidence.n_items, bar)
     assert_allclose(state.value, value_of(state, loss, evidence), atol=1e-9)
     if is_below:
         assert state.value < bar
@@ -660,7 +661,7 @@ def test_a_change_that_never_finds_room_in_one_call_is_left_to_be_made_in_parts(
         state, items = shared.state(), np.arange(shared.n)
         state.load(shared.compress(truth))
         monkeypatch.setattr(type(state), "shake", lambda *_: kernels.greedy_proposals.ASKED)
-        assert state.attempt(items, np.full(items.size, -1), items, shared.n, 0.0) is None
+        assert attempt(state, items, np.full(items.size, -1), items, shared.n, 0.0) is None
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class DrawsTables:
         self.sizes = np.zeros(width, dtype=np.int64)
         self._block, self._gains = np.zeros(width, dtype=np.float32), np.zeros(width)
 
-    def _grow(self, n_columns: int) -> None:
+    def grow(self, n_columns: int) -> None:
         """Make room for ``n_columns`` clusters and some more, keeping those there are."""
         counts, table, sizes = self.counts.copy(), self.table.copy(), self.sizes
         self._widen(width_for(n_columns + n_columns // 2))
@@ -164,7 +164,7 @@ class DrawsTables:
 
     def _move(self, items: IntArray, targets: IntArray) -> None:
         if targets.size and int(targets.max()) >= self.sizes.size:
-            self._grow(int(targets.max()))
+            self.grow(int(targets.max()))
         part = max(1, CALL // (8 * self.problem.m))
         for a in range(0, items.size, part):
             compiled().move(items[a : a + part], targets[a : a + part], *self._tables())

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 
+SETTLED = 3  # sweeps over the items of an attempt
+
+
 def sum_of(kinds: Iterable[str]) -> int:
     """The kinds of proposals there are among these moves, as one number."""
     c: Any = kernels.greedy_proposals
@@ -80,3 +83,22 @@ class Given:
         cursor, none = np.array([0, 0, 0, items.size, order.size]), np.empty(0, dtype=np.int64)
         seed = np.zeros(4, dtype=np.uint64)
         self.arguments = (seed, cursor, none, items, targets, order, none[None], 0, 0.0)
+
+
+def attempt(
+    state: Any, items: IntArray, targets: IntArray, order: IntArray, limit: int, bar: float
+) -> bool | None:
+    """Move ``items``, allocate those of ``order`` that are in no cluster, sweep over these.
+
+    Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters are
+    the same in other columns. None if that is too much to be done in one call.
+    """
+    given, outcomes = Given(items, targets, order), cast(Any, kernels.greedy_proposals)
+    while (SETTLED + 2) * order.size <= state.visits:
+        status = state.shake(given, limit, bar)
+        if status != outcomes.ASKED:
+            return bool(status == outcomes.BETTER)
+        if state.sizes.size > state.problem.n_items:  # there is room for any clusters
+            break
+        state.grow(state.sizes.size)
+    return None

@@ -12,7 +12,7 @@ import numpy as np
 from partita import kernels
 from partita.search._greedy_blocks import recombine
 from partita.search._greedy_clock import Clock
-from partita.search._greedy_proposals import Proposals
+from partita.search._greedy_proposals import Proposals, attempt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -176,7 +176,7 @@ class Run:
         """
         state, before, saved = self.state, self.state.value, self.state.save()
         bar = self._bar(is_wide)
-        is_promising = state.attempt(items, targets, order, self.limit, bar)
+        is_promising = attempt(state, items, targets, order, self.limit, bar)
         if is_promising is None:
             state.move(items, targets)
             state.allocate(order[state.labels[order] < 0], self.limit)

@@ -13,10 +13,9 @@ from partita.partitions import canonical
 from partita.search._common import at_most
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_ends import Found
-from partita.search._greedy_proposals import patient, sum_of
+from partita.search._greedy_proposals import SETTLED, patient, sum_of
 from partita.search._greedy_run import APART, JOINED, MAX_SWEEPS, MOVES, Run
 from partita.search._greedy_similarity import SimilarityProblem
-from partita.search._greedy_state import SETTLED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

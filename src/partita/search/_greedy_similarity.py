@@ -9,13 +9,13 @@ import numpy as np
 
 from partita import kernels
 from partita.losses import RatioLoss
-from partita.search._greedy_proposals import Given
-from partita.search._greedy_state import SETTLED, never
+from partita.search._greedy_proposals import SETTLED
+from partita.search._greedy_state import never
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.search._greedy_proposals import Proposals
+    from partita.search._greedy_proposals import Given, Proposals
     from partita.similarity import Similarity
     from partita.typing import IntArray
 
@@ -135,7 +135,7 @@ class SimilarityState:
         self.sizes, self.sums = np.zeros(width, dtype=np.int64), np.zeros((width, self.problem.n))
         self._gains, self._logs = np.zeros(width), np.zeros(width)
 
-    def _grow(self, n_columns: int) -> None:
+    def grow(self, n_columns: int) -> None:
         """Make room for ``n_columns`` clusters and some more, keeping those there are."""
         sizes, sums = self.sizes, self.sums
         self._widen(_width(n_columns))
@@ -212,7 +212,7 @@ class SimilarityState:
                 self._logs,
             )  # fmt: skip
             if done < end:
-                self._grow(self.sizes.size)
+                self.grow(self.sizes.size)
         self.refresh()
 
     is_rough = False
@@ -220,24 +220,6 @@ class SimilarityState:
     def chain(self, limit: int, n_nearest: int, depth: int, hopeless: float) -> bool:
         """Nothing: moves that follow one another have not been seen to pay here."""
         return False
-
-    def attempt(
-        self, items: IntArray, targets: IntArray, order: IntArray, limit: int, bar: float
-    ) -> bool | None:
-        """Move ``items``, allocate those of ``order`` that are in no cluster, sweep over these.
-
-        Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters
-        are the same in other columns. None if that is too much to be done in one call.
-        """
-        given, outcomes = Given(items, targets, order), cast(Any, kernels.greedy_proposals)
-        while (SETTLED + 2) * order.size <= self.visits:
-            status = self.shake(given, limit, bar)
-            if status != outcomes.ASKED:
-                return bool(status == outcomes.BETTER)
-            if self.sizes.size > self.problem.n_items:  # there is room for any clusters
-                break
-            self._grow(self.sizes.size)
-        return None
 
     def shake(self, proposals: Proposals | Given, limit: int, bar: float) -> int:
         """Attempt what is proposed until the loss is below ``bar``; return what came of it.
@@ -277,12 +259,12 @@ class SimilarityState:
                 self._gains, self._logs, self.quiet,
             )  # fmt: skip
             if done < end:
-                self._grow(self.sizes.size)
+                self.grow(self.sizes.size)
 
     def move(self, items: IntArray, targets: IntArray) -> None:
         """Move items to clusters, -1 for none."""
         if targets.size and int(targets.max()) >= self.sizes.size:
-            self._grow(int(targets.max()))
+            self.grow(int(targets.max()))
         p = self.problem
         if self.is_complete:
             self._linearise()

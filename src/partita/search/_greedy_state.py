@@ -9,15 +9,13 @@ import numpy as np
 
 from partita import kernels
 from partita.search._greedy_counts import CALL, DrawsTables, compiled
-from partita.search._greedy_proposals import Given
+from partita.search._greedy_proposals import SETTLED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.search._greedy_proposals import Proposals
+    from partita.search._greedy_proposals import Given, Proposals
     from partita.typing import IntArray
-
-SETTLED = 3  # sweeps over the items of an attempt
 
 
 def _merging() -> Any:
@@ -51,7 +49,7 @@ class DrawsState(DrawsTables):
                 self._gains,
             )  # fmt: skip
             if done < end:
-                self._grow(self.sizes.size)
+                self.grow(self.sizes.size)
         self.linearise()
 
     def sequence(self, items: IntArray, limit: int) -> None:
@@ -67,7 +65,7 @@ class DrawsState(DrawsTables):
                 self._block, self._gains, p.p, p.num, p.den, t, seen,
             )  # fmt: skip
             if done < end:
-                self._grow(self.sizes.size)
+                self.grow(self.sizes.size)
         if p.is_linear:
             self.alpha[:], self.alpha32[:] = p.alpha, p.alpha
         self.linearise()
@@ -86,29 +84,11 @@ class DrawsState(DrawsTables):
                 p.total, p.is_linear, self._value, self._doubt, self._trial, self.quiet,
             )  # fmt: skip
             if done < end:
-                self._grow(self.sizes.size)
+                self.grow(self.sizes.size)
         if p.is_linear:
             self.linearise()
         else:
             self.slope = slope
-
-    def attempt(
-        self, items: IntArray, targets: IntArray, order: IntArray, limit: int, bar: float
-    ) -> bool | None:
-        """Move ``items``, allocate those of ``order`` that are in no cluster, sweep over these.
-
-        Returns whether the loss is below ``bar`` then; if not, all is as it was, or the clusters
-        are the same in other columns. None if that is too much to be done in one call.
-        """
-        given, outcomes = Given(items, targets, order), cast(Any, kernels.greedy_proposals)
-        while (SETTLED + 2) * order.size <= self.visits:
-            status = self.shake(given, limit, bar)
-            if status != outcomes.ASKED:
-                return bool(status == outcomes.BETTER)
-            if self.sizes.size > self.problem.n_items:  # there is room for any clusters
-                break
-            self._grow(self.sizes.size)
-        return None
 
     def shake(self, proposals: Proposals | Given, limit: int, bar: float) -> int:
         """Attempt what is proposed until the loss is below ``bar``; return what came of it.
@@ -168,7 +148,7 @@ class DrawsState(DrawsTables):
                 p.total, widths,
             )  # fmt: skip
             if done < end:
-                self._grow(self.sizes.size)
+                self.grow(self.sizes.size)
         if p.is_linear:
             self.alpha[:] = p.alpha
             self.alpha32[:] = p.alpha
@@ -178,7 +158,7 @@ class DrawsState(DrawsTables):
         """Move two items at once where that pays; return whether any were."""
         p, moves = self.problem, cast(Any, kernels.greedy_pairs)
         if not (self.sizes == 0).any():
-            self._grow(self.sizes.size)
+            self.grow(self.sizes.size)
         scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * moves.POINTS + 1)
         value = moves.exchange(
             tries, max(1, self.visits // p.n), *self._tables(), self.alpha32, self.alpha, limit,
@@ -199,7 +179,7 @@ class DrawsState(DrawsTables):
         if p.n * p.m * self.sizes.size > 5 * CALL:  # too long for one call
             return False
         if not (self.sizes == 0).any():
-            self._grow(self.sizes.size)
+            self.grow(self.sizes.size)
         fresh = int(np.flatnonzero(self.sizes == 0)[0]) if self.n_clusters < limit else -1
         value = moves.chains(
             n_nearest, depth, hopeless, *self._tables(), self.alpha32, self.alpha, self.slope,
