@@ -44,7 +44,7 @@ _CROSSING = 0.05  # seconds of a limit that must be left for it
 _FRESH = 2  # times that more are begun
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 100_000  # items times draws up to which that is done
-_QUICK_ONCE = 400_000  # and up to which once, where no two runs ended at the best
+_QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as often
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
@@ -123,7 +123,7 @@ class Plan:
         """Some quick runs on few draws, fewer on more, and the best of those carried further."""
         shared = problem(self.loss, self.evidence, max_draws=self._few)
         self._begin(shared)
-        is_rugged = unseen(self.found) > _RUGGED and self._work <= _QUICK
+        is_rugged = unseen(self.found) > _RUGGED and self._is_quick
         pool = best_of(self.found, _POOL)
         few, is_more = shared, self._few != self.max_draws and not self.clock.is_up()
         if is_more:
@@ -179,8 +179,7 @@ class Plan:
         n_rounds = 2 if swept(self._work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
-        is_once = _QUICK < self._work <= _QUICK_ONCE and not self._is_bent
-        for _ in range(_FRESH if self._work <= _QUICK else int(is_once)):
+        for _ in range(_FRESH if self._is_quick else int(self._work <= _QUICK_ONCE)):
             yield self.starts.fresh(self.rng, self._is_bent), True
 
     def _carried(
@@ -210,6 +209,11 @@ class Plan:
             levels = (_MANY_CLUSTERS, self.evidence.n_items)
         hardness = 0.5 if n_clusters <= levels[0] else 1.0 if n_clusters <= levels[1] else 2.0
         return hardness * (2 if is_product else 1)
+
+    @property
+    def _is_quick(self) -> bool:
+        """Whether there is time to begin again where the first runs disagree."""
+        return self._work <= (_QUICK_ONCE if self._is_bent else _QUICK)
 
     @property
     def _is_brief(self) -> bool:
