@@ -202,7 +202,7 @@ class Plan:
         """How patient to be with changes of clusters: less where the first runs agree."""
         is_product = bool(self.loss.denominator.product)
         if not self.is_agreed or self._is_cheap:
-            return 4.0 if is_product else 2.0 if self._is_bent and self._is_brief else 1.0
+            return 3.0 if is_product else 2.0 if self._is_bent and self._is_brief else 1.0
         n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
         levels = (_FEW_CLUSTERS, _MANY_CLUSTERS)
         if self._is_brief and not (self._is_bent or is_product):
