@@ -727,3 +727,50 @@ def test_a_cap_on_clusters_is_kept_and_searched_under(name):
     often = Greedy(max_clusters=3, n_runs=24, patience=4)
     least = pt.estimate(draws, loss=name, search=often, rng=0).expected_loss
     assert min(values) <= least + 1e-12
+
+
+@pytest.mark.parametrize(("n_draws", "is_anew"), [(2_000, False), (4_000, True)])
+def test_where_few_of_many_draws_agree_some_runs_begin_anew_on_more(monkeypatch, n_draws, is_anew):
+    rng, seen = np.random.default_rng(5), []
+    truth = np.repeat([0, 1, 2], 20)
+    mixed = rng.random((n_draws, 60)) < 0.2
+    draws = pt.Draws(np.where(mixed, rng.integers(0, 3, (n_draws, 60)), truth))
+    runs = Plan._runs
+
+    def watched(self, shared, tasks, *args, **how):
+        seen.extend((shared.m, name, labels is None) for name, labels, _ in tasks)
+        runs(self, shared, tasks, *args, **how)
+
+    monkeypatch.setattr(Plan, "_runs", watched)
+    assert pt.estimate(draws, loss="vi", rng=0).n_clusters == 3
+    assert any(m > 150 and name == "sequential" and new for m, name, new in seen) is is_anew
+
+
+def with_a_group(n_items, n_group, n_draws, n_labels, share, seed):
+    """Items labelled by chance, but for some that are together in a share of the draws."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_labels, (n_draws, n_items))
+    apart = rng.random((n_draws, 1)) < share
+    labels[:, :n_group] = np.where(apart, n_labels, labels[:, :n_group])
+    return pt.Draws(labels)
+
+
+@pytest.mark.parametrize("loss", ["vi", "vi-lower-bound"])
+@pytest.mark.parametrize("n_draws", [300, 4_000])
+def test_items_without_structure_are_left_together_where_that_is_better(loss, n_draws):
+    """Alone each is held there: only many together are better than every one alone."""
+    draws = with_a_group(40, 4, n_draws, 6, 0.75, 5)
+    two, alone = (np.arange(40) < 4).astype(int), np.maximum(np.arange(40) - 3, 0)
+    best = pt.estimate(draws, loss=loss, rng=0)
+    assert best.expected_loss <= pt.expected_loss(two, draws, loss=loss) + 1e-12
+    assert best.expected_loss < 0.95 * pt.expected_loss(alone, draws, loss=loss)
+
+
+def test_under_nid_most_items_without_structure_are_together():
+    rng = np.random.default_rng(7)
+    labels = rng.integers(0, 2, (500, 71))
+    labels[:, :9] = np.where(rng.random((500, 9)) < 0.39, 2, labels[:, :9])
+    draws = pt.Draws(labels)
+    best = pt.estimate(draws, loss="nid", rng=0)
+    assert best.expected_loss < 0.95 * pt.expected_loss(np.arange(71), draws, loss="nid")
+    assert np.bincount(best.labels).max() > 35

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from partita.partitions import canonical
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.search._greedy_kinds import Start
 
     Labels: TypeAlias = NDArray[np.int64]
+
+
+_ALONE = 0.1  # share of the items, above which those that are alone are many
 
 
 class Found(NamedTuple):
@@ -54,3 +59,18 @@ def times_best(ends: Sequence[Found]) -> int:
     """How many runs ended at the best; none where time was up before any began."""
     best = min(ends, key=lambda f: f.value, default=None)
     return sum(np.array_equal(f.labels, best.labels) for f in ends) if best else 0
+
+
+def gathered(ends: Sequence[Found], n: int) -> list[Labels]:
+    """The best ``n`` of the ends that leave many items alone, with all of these in one cluster.
+
+    Where there is hardly any structure a loss may be low with every item alone, lower with most of
+    them together, and high all the way between.
+    """
+    found: dict[bytes, Labels] = {}
+    for end in best_of(ends, len(ends)):
+        alone = np.bincount(end.labels)[end.labels] == 1
+        if np.count_nonzero(alone) > max(1, _ALONE * alone.size) and len(found) < n:
+            labels = canonical(np.where(alone, -1, end.labels))
+            found.setdefault(labels.tobytes(), labels)
+    return list(found.values())

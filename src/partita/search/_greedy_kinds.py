@@ -103,6 +103,10 @@ class Starts:
             first = {0: _AT_FIRST, 1: 1, 2: 1}
         return [min(n, first.get(k, 0)) for k, n in enumerate(counts)]
 
+    def anew(self, n: int) -> list[Start]:
+        """So many from nothing, if these are among the kinds."""
+        return [("sequential", None)] * (n if "sequential" in self._names else 0)
+
     def fresh(self, rng: np.random.Generator, is_bent: bool) -> list[Start]:
         """Some more of the kinds that are left to chance."""
         found: list[Start] = []

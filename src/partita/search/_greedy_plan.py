@@ -12,7 +12,7 @@ from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_crossing import are_few, crossed
 from partita.search._greedy_draws import DrawsProblem
-from partita.search._greedy_ends import Found, best_of, swept, times_best, unseen
+from partita.search._greedy_ends import Found, best_of, gathered, swept, times_best, unseen
 from partita.search._greedy_kinds import SMALL, Starts
 from partita.search._greedy_problem import on_draws, problem
 from partita.search._greedy_runs import QUICK, Runs
@@ -41,6 +41,8 @@ _RUGGED = 0.34  # share of first runs that ended where no other did, from which 
 _ENOUGH, _ENOUGH_CAREFUL = 3, 4  # of those that end at the best, else two, are enough
 _CROSSED = 2  # times that ends are crossed again
 _CROSSING = 0.05  # seconds of a limit that must be left for it
+_ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
+_GATHERED = 2  # ends whose single items are put together
 _FRESH = 2  # times that more are begun
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 100_000  # items times draws up to which that is done
@@ -170,11 +172,12 @@ class Plan:
     def _rounds(self, leaders: list[Found], is_more: bool) -> Iterator[tuple[list[Start], bool]]:
         """Yield starts to carry further together, and whether no run on these draws was there.
 
-        That is the best one if the first runs agree, else the best, those that come next, and then
-        others where that is quick.
+        That is the best one if the first runs agree, with some from nothing if they saw few of
+        many draws, else the best, those that come next, and then others where that is quick.
         """
         if self.is_agreed:
-            yield [leaders[0].again], False
+            anew = self.starts.anew(_ANEW if self._has_many_draws else 0)
+            yield [leaders[0].again, *anew], bool(anew)
             return
         n_rounds = 2 if swept(self._work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
@@ -237,9 +240,17 @@ class Plan:
                 starts = [("sequential", None)]
             tasks = [(*start, self._light) for start in starts]
             self._runs(shared, tasks, softens=True, is_stepwise=done is not None)
+            self._gather(shared)
             self.is_agreed = self._agrees()
             if self.is_agreed or self.clock.is_up():
                 return
+
+    def _gather(self, shared: Problem) -> None:
+        """Run from ends that leave many items alone, once all of these are together."""
+        n_done = sum(f.start == "gathered" for f in self.found)
+        starts = gathered([f for f in self.found if f.start != "gathered"], _GATHERED)
+        if not self.clock.is_up():
+            self._runs(shared, [("gathered", labels, self._light) for labels in starts[n_done:]])
 
     def _agrees(self) -> bool:
         """Whether starts of two kinds ended at the best, and all did.
@@ -252,8 +263,8 @@ class Plan:
         best = min(self.found, key=lambda f: f.value)
         level = 1e-9 if self._few is None else _LEVEL_BENT if self._is_bent else _LEVEL
         bar = best.value + level * abs(best.value)
-        same = {f.start for f in self.found if f.value <= bar}
-        others = [f for f in self.found if f.value > bar]
+        same = {f.start for f in self.found if f.value <= bar} - {"gathered"}
+        others = [f for f in self.found if f.value > bar and f.start != "gathered"]
         if len(same) < 2:
             return False
         if self._is_bent:
@@ -261,8 +272,11 @@ class Plan:
         if int(best.labels.max()) < _FEW_CLUSTERS:
             noise = best.value + _NOISE * abs(best.value)
             return len(others) <= 1 and (self._few is None or all(f.value > noise for f in others))
-        is_many = self.on_draws and self.evidence.distinct.n_draws > _MANY_DRAWS
-        return not others and not is_many
+        return not others and not self._has_many_draws
+
+    @property
+    def _has_many_draws(self) -> bool:
+        return self.on_draws and self.evidence.distinct.n_draws > _MANY_DRAWS
 
     @property
     def _few(self) -> int | None:
