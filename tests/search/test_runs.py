@@ -124,4 +124,4 @@ def test_starts_under_other_losses_leave_no_trace_in_the_history():
     evidence = noisy(60, 200, 4, 7, share=0.5)
     draws = evidence.draws
     est = pt.estimate(draws, loss="nvi", rng=0)
-    assert max(loss for _, loss, _ in est.history) <= 1.0
+    assert max(loss for _, loss, _ in est.history) <= 1 + 1e-9
