@@ -14,7 +14,7 @@ WORSE, FULL = 0, 2  # besides BETTER
 
 
 @inner
-def _total(labels, own, sizes, cell, shape, grid, totals):
+def total(labels, own, sizes, cell, shape, grid, totals):
     """Recompute the totals from sizes and sums."""
     totals[0] = 0.0
     for k in range(sizes.shape[0]):
@@ -45,7 +45,7 @@ def attempt(
         gains, logs,
     ) < rest.shape[0]:  # fmt: skip
         status = FULL
-    _total(labels, own, sizes, cell, shape, grid, totals)
+    total(labels, own, sizes, cell, shape, grid, totals)
     quiet[0], quiet[1] = 0, order.shape[0]
     for _ in range(n_sweeps if status != FULL else 0):
         last = loss(t, totals[0], totals[1], num, den, w, n)

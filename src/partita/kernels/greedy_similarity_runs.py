@@ -11,8 +11,8 @@ import numpy as np
 from partita.kernels import greedy_proposals as proposals
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_proposals import ASKED, BETTER, ENDED
-from partita.kernels.greedy_similarity import allocate, joint, load, loss, merge, merged, sweep
-from partita.kernels.greedy_similarity_attempt import FULL, attempt, shake
+from partita.kernels.greedy_similarity import allocate, load, loss, merge, merged, sweep
+from partita.kernels.greedy_similarity_attempt import FULL, attempt, shake, total
 from partita.kernels.mixture_random import shuffle
 
 _SPARE = 8  # columns beyond those that a start has
@@ -27,15 +27,6 @@ def _value(t, totals, num, den, cell, n):
 
 
 @inner
-def _total(labels, own, sizes, cell, shape, grid, totals):
-    """Recompute the totals."""
-    totals[0] = 0.0
-    for k in range(sizes.shape[0]):
-        totals[0] += cell[sizes[k]]
-    totals[1] = joint(labels, own, shape, grid)
-
-
-@inner
 def _begin(
     seed, order, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals,
     gains, logs,
@@ -47,7 +38,7 @@ def _begin(
         most = max(most, labels[i])
     width = min(most + 1 + _SPARE, n + 1)
     load(P, labels, sums[:width], own, sizes[:width])
-    _total(labels, own, sizes[:width], cell, shape, grid, totals)
+    total(labels, own, sizes[:width], cell, shape, grid, totals)
     if most >= 0:
         return width
     shuffle(seed, order, n)
@@ -239,7 +230,7 @@ def _end(P, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
             found += 1
         labels[i] = number[k]
     load(P, labels, sums, own, sizes)
-    _total(labels, own, sizes, cell, shape, grid, totals)
+    total(labels, own, sizes, cell, shape, grid, totals)
     return _value(t, totals, num, den, cell, n)
 
 
