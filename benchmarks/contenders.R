@@ -34,10 +34,8 @@ run <- switch(paste(sub("-.*", "", task), rival),
   "loss mcclust" = function() mean(apply(draws, 1, vi.dist, cl2 = center)),
   "loss mcclust.ext" = function() VI(center, draws),
   "loss salso" = function() mean(partition.loss(draws, center, loss = VI())),
-  "search salso" = function() {
-    x <- if (what %in% c("vi-lower-bound", "pear")) salso::psm(draws, nCores = 1) else draws
-    as.integer(salso(x, loss = salso_names[[what]], nRuns = 16, nCores = 1))
-  },
+  "search salso" = function()
+    as.integer(suppressWarnings(salso(draws, loss = salso_names[[what]], nRuns = 16, nCores = 1))),
   "search GreedyEPL" = function() as.integer(MinimiseEPL(draws, list(loss_type = epl_names[[what]]))$decision),
   "search mcclust.ext" = function() as.integer(minVI(mcclust::comp.psm(draws), draws, method = "greedy")$cl),
   "search mcclust" = function() {

@@ -5,11 +5,12 @@
         [--rival PROGRAM] [--peers answers.jsonl [--peers-only]] [--base 7000] [--certify]
         [--named] [--time-limit 0.3]
 
-Rivals, each on one core and on the same draws: salso (16 runs; default cap on K and none),
-GreedyEPL and mcclust.ext's greedy where R has them; Leiden on Binder's loss where leidenalg is
-installed; and any PROGRAM that, given a CSV of draws and salso's name of a loss, prints a line
-"name seconds labels..." for each of its answers. A cell is won when our loss is no higher than the
-least of theirs. Where ours is lower, the share of our time is given at which we had come below it.
+Rivals, each on one core and from the same draws, as a user calls it: salso (16 runs; default cap on
+K and none), GreedyEPL and mcclust.ext's greedy where R has them; Leiden on Binder's loss where
+leidenalg is installed; and any PROGRAM that, given a CSV of draws and salso's name of a loss,
+prints a line "name seconds labels..." for each of its answers. A cell is won when our loss is no
+higher than the least of theirs. Where ours is lower, the share of our time is given at which we had
+come below it.
 With --results every row is kept in a file, and a later run goes on where that one ended; with
 --peers the peers' answers and seconds are, so that they need not run again beside another of ours
 on the same machine. Seconds are of the processor; what a peer has not answered in --patience
@@ -43,22 +44,21 @@ SALSO = dict(
 
 R_SCRIPT = r"""
 args <- commandArgs(TRUE); D <- as.matrix(read.csv(args[1], header=FALSE)) + 1L
-loss <- args[2]; out <- list(); have <- function(p) requireNamespace(p, quietly=TRUE)
-run <- function(name, f) { t <- proc.time()[[1]]; z <- try(f(), silent=TRUE)
-  if (!inherits(z, "try-error"))
-    cat(name, proc.time()[[1]] - t, paste(as.integer(z), collapse=" "), "\n") }
-if (have("salso")) {
-  x <- if (loss %in% c("VI.lb", "omARI.approx")) salso::psm(D, nCores=1) else D
-  run("salso", function() salso::salso(x, loss=loss, nRuns=16, nCores=1))
-  run("salso-uncapped", function()
-    salso::salso(x, loss=loss, nRuns=16, maxNClusters=ncol(D), nCores=1)) }
+loss <- args[2]; peer <- args[3]
+salso <- function(...) suppressWarnings(salso::salso(D, loss=loss, nRuns=16, nCores=1, ...))
 epl <- c(binder="B", VI="VI", NVI="NVI", NID="NID")
-if (have("GreedyEPL") && loss %in% names(epl))
-  run("GreedyEPL", function()
-    GreedyEPL::MinimiseEPL(D, list(loss_type=epl[[loss]]))$decision)
-if (have("mcclust.ext") && loss == "VI.lb")
-  run("mcclust.ext", function() mcclust.ext::minVI(mcclust::comp.psm(D), D, method="greedy")$cl)
+search <- switch(peer,
+  salso = function() salso(),
+  "salso-uncapped" = function() salso(maxNClusters=ncol(D)),
+  GreedyEPL = if (loss %in% names(epl)) function()
+    GreedyEPL::MinimiseEPL(D, list(loss_type=epl[[loss]]))$decision,
+  mcclust.ext = if (loss == "VI.lb") function()
+    mcclust.ext::minVI(mcclust::comp.psm(D), D, method="greedy")$cl)
+if (requireNamespace(sub("-uncapped", "", peer), quietly=TRUE) && !is.null(search)) {
+  spent <- function() sum(proc.time()[1:2])
+  t <- spent(); z <- search(); cat(peer, spent() - t, paste(as.integer(z), collapse=" "), "\n") }
 """
+PEERS = ("salso", "salso-uncapped", "GreedyEPL", "mcclust.ext")
 
 
 def cases(options):
@@ -116,15 +116,16 @@ def kept_rivals(name, labels, loss, options):
 
 def rivals(labels, loss, program, patience):
     """Name to (labels, seconds) of every peer that is installed and has an answer in time."""
-    found, calls = {}, [[program]] if program else []
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
         path, script = Path(folder, "draws.csv"), Path(folder, "run.R")
+        calls = [[program, str(path), SALSO[loss]]] if program else []
         np.savetxt(path, labels, fmt="%d", delimiter=",")
         script.write_text(R_SCRIPT)
         if shutil.which("Rscript") is not None:
-            calls.append(["Rscript", str(script)])
+            calls += [["Rscript", str(script), str(path), SALSO[loss], peer] for peer in PEERS]
         for call in calls:
-            for line in lines([*call, str(path), SALSO[loss]], patience):
+            for line in lines(call, patience):
                 name, seconds, *values = line.split()
                 found[name] = (np.array(values, dtype=int), float(seconds))
     if loss == "binder" and importlib.util.find_spec("leidenalg"):

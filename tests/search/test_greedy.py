@@ -111,6 +111,16 @@ def test_running_totals_equal_recomputed_ones_after_any_moves(loss, draws, seed,
         assert_allclose(state.value, kept, atol=1e-9)
 
 
+@pytest.mark.parametrize("loss", ALL, ids=repr)
+def test_the_last_recomputation_is_from_the_labels_and_trusts_no_table(loss):
+    evidence = Evidence(draws=pt.Draws([[0, 0, 1, 1, 2], [0, 1, 1, 2, 2], [0, 0, 0, 1, 1]]))
+    for shared in problems(loss, evidence):
+        state = shared.state()
+        state.load(np.arange(shared.n) % 2)
+        state.labels[:] = 0  # behind the back of the counts and sums
+        assert_allclose(state.recomputed(), value_of(state, loss, evidence), atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])
 @given(draws=weighted_draws(), seed=st.integers(0, 99))
 def test_totals_are_right_after_softened_sweeps(name, draws, seed):

@@ -84,10 +84,14 @@ class DrawsTables:
         n_clusters = max(int(labels.max()) + 1, p.usual if labels.min() < 0 else 0)
         if width_for(n_clusters) != self.sizes.size:
             self._widen(width_for(n_clusters))
-        inside = self.labels >= 0
+        self._count()
+        self.refresh()
+
+    def _count(self) -> None:
+        """Recompute the counts and the sizes from the labels."""
+        p, inside = self.problem, self.labels >= 0
         self.sizes[:] = np.bincount(self.labels[inside], p.weight[inside], self.sizes.size)
         compiled().load(p.rows, p.weight, self.labels, self.counts)
-        self.refresh()
 
     def _derive(self) -> None:
         """Recompute the table and j from the counts."""
@@ -101,8 +105,9 @@ class DrawsTables:
         self.linearise()
 
     def recomputed(self) -> float:
-        """The expected loss from the counts alone."""
+        """The expected loss from the labels alone, which the counts follow."""
         p = self.problem
+        self._count()
         compiled().joint(self.counts, p.offsets, p.cell, self._trial)
         return self._loss(self._trial, float(p.cell[self.sizes].sum()))
 

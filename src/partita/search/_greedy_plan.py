@@ -50,7 +50,8 @@ _QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as oft
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
-_SWEPT = 100_000_000  # and times clusters, beyond which only the best are carried further
+_SWEPT_TWICE = 50_000_000  # and times clusters, up to which more than one run is long
+_SWEPT = 100_000_000  # the same, beyond which only the best are carried further
 
 
 class Settings(Protocol):
@@ -194,7 +195,9 @@ class Plan:
         if is_new:
             n_before = len(self.found)
             self._runs(shared, [(*start, self._light) for start in starts], softens=True)
-            starts = [f.again for f in best_of(self.found[n_before:], n_best)]
+            ends = best_of(self.found[n_before:], n_best)
+            n_best = 1 if ends and swept(self._work, ends) > _SWEPT_TWICE else n_best
+            starts = [f.again for f in ends]
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
         patience, n_before = self._hardness(starts) * self.settings.patience, len(self.found)
         is_thorough = self._is_bent and self._is_brief

@@ -175,8 +175,12 @@ class SimilarityState:
         width = _width(int(labels.max()) + 1)
         if width != self.sizes.size:
             self._widen(width)
-        _compiled().load(self.problem.matrix, self.labels, self.sums, self.own, self.sizes)
+        self._sum()
         self.refresh()
+
+    def _sum(self) -> None:
+        """Recompute the sums and the sizes from the labels."""
+        _compiled().load(self.problem.matrix, self.labels, self.sums, self.own, self.sizes)
 
     def refresh(self) -> None:
         """Recompute the totals from the sums."""
@@ -185,7 +189,8 @@ class SimilarityState:
         self.totals[1] = _compiled().joint(self.labels, self.own, p.shape, p.grid)
 
     def recomputed(self) -> float:
-        """The expected loss from the sums alone."""
+        """The expected loss from the labels alone, which the sums follow."""
+        self._sum()
         self.refresh()
         return self.value
 
