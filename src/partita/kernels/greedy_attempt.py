@@ -8,7 +8,7 @@ from partita.kernels import greedy_proposals as proposals
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_draws import _gains, _shift, allocate, expected, move, slopes, sweep
 from partita.kernels.greedy_proposals import ASKED, BETTER, ENDED, PAUSED
-from partita.kernels.mixture_random import below, uniform
+from partita.kernels.mixture_random import uniform
 
 WORSE, FULL = 0, 2  # besides BETTER
 
@@ -86,8 +86,9 @@ def attempt(
 
 
 @inner
-def _neighbour(i, rows, weight, cell, counts, table, labels, sizes, alpha32, slope, block, gains):
+def _neighbour(i, labels, sizes, at):
     """The cluster, other than its own, where the item would be best; -1 if there is none."""
+    slope, _, rows, weight, cell, counts, table, alpha32, block, gains = at
     w = weight[i]
     _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
     best, most = -1, -np.inf
@@ -100,8 +101,9 @@ def _neighbour(i, rows, weight, cell, counts, table, labels, sizes, alpha32, slo
 
 
 @inner
-def _company(seed, i, rows, edges, inside):
+def _company(seed, i, inside, at):
     """Mark the items that share a cluster with this one in some draw."""
+    _, edges, rows, _, _, _, _, _, _, _ = at
     m, wanted = 0, uniform(seed) * edges[-1]
     while edges[m] < wanted:
         m += 1
@@ -109,43 +111,7 @@ def _company(seed, i, rows, edges, inside):
         inside[k] = rows[k, m] == rows[i, m]
 
 
-@inner
-def _propose(
-    seed, cursor, columns, items, targets, order, others, kinds, patience, edges, is_rough, slope,
-    rows, weight, cell, counts, table, labels, sizes, alpha32, limit, block, gains, chosen, inside,
-):  # fmt: skip
-    """Make a proposal; say whether it is another turn."""
-    column = proposals.turn(seed, cursor, columns, sizes, patience)
-    if column < 0:
-        return False
-    kind = proposals.kind_of(seed, cursor, kinds, patience)
-    cursor[proposals.FAILED] += 1
-    chosen[:] = False
-    if kind == proposals.GRAFT:
-        i = below(seed, labels.shape[0])
-        if not proposals.another(seed, others, i, inside):
-            _company(seed, i, rows, edges, inside)
-        proposals.take_over(
-            seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor
-        )
-        return True
-    chosen[column] = True
-    if kind == proposals.REBUILD:
-        proposals.some_more(seed, chosen, sizes, labels.shape[0])
-        while proposals.goes_on(seed, np.count_nonzero(chosen)):
-            i = proposals.member(seed, labels, column)
-            column = _neighbour(
-                i, rows, weight, cell, counts, table, labels, sizes, alpha32, slope, block, gains
-            )
-            if column < 0 or chosen[column]:
-                break
-            chosen[column] = True
-        if is_rough:
-            proposals.singles_too(seed, chosen, sizes)
-    proposals.empty(seed, chosen, labels, items, targets, order, cursor)
-    if kind == proposals.SPLIT:
-        proposals.split(column, sizes, limit, targets, cursor)
-    return True
+_propose = proposals.proposing(_neighbour, _company)
 
 
 @jit
@@ -166,10 +132,10 @@ def shake(
     spent = 0
     while spent <= most_visits:
         here = near_slope if is_linear else slope
+        at = here, edges, rows, weight, cell, counts, table, alpha32, block, gains
         if kinds > 0 and not _propose(
-            seed, cursor, columns, items, targets, order, others, kinds, patience, edges, is_rough,
-            here, rows, weight, cell, counts, table, labels, sizes, alpha32, limit, block, gains,
-            chosen, inside,
+            at, seed, cursor, columns, items, targets, order, others, kinds, patience, is_rough,
+            labels, sizes, limit, chosen, inside,
         ):  # fmt: skip
             return ENDED, slope, before
         n_items, n_order = cursor[proposals.N_ITEMS], cursor[proposals.N_ORDER]

@@ -176,3 +176,45 @@ def take_over(seed, inside, chosen, labels, sizes, limit, items, targets, order,
     shuffle(seed, order, touched)
     targets[:found] = most if is_full else free
     cursor[N_ITEMS], cursor[N_ORDER] = found, touched
+
+
+def proposing(neighbour, company):
+    """A compiled function that makes a proposal and says whether it is another turn.
+
+    ``neighbour(i, labels, sizes, at)`` is the cluster beside its own that an item is nearest to,
+    or -1, and ``company(seed, i, inside, at)`` marks what belongs with it; ``at`` is theirs alone.
+    """
+
+    @inner
+    def propose(
+        at, seed, cursor, columns, items, targets, order, others, kinds, patience, is_rough,
+        labels, sizes, limit, chosen, inside,
+    ):  # fmt: skip
+        column = turn(seed, cursor, columns, sizes, patience)
+        if column < 0:
+            return False
+        kind = kind_of(seed, cursor, kinds, patience)
+        cursor[FAILED] += 1
+        chosen[:] = False
+        if kind == GRAFT:
+            i = below(seed, labels.shape[0])
+            if not another(seed, others, i, inside):
+                company(seed, i, inside, at)
+            take_over(seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor)
+            return True
+        chosen[column] = True
+        if kind == REBUILD:
+            some_more(seed, chosen, sizes, labels.shape[0])
+            while goes_on(seed, np.count_nonzero(chosen)):
+                column = neighbour(member(seed, labels, column), labels, sizes, at)
+                if column < 0 or chosen[column]:
+                    break
+                chosen[column] = True
+            if is_rough:
+                singles_too(seed, chosen, sizes)
+        empty(seed, chosen, labels, items, targets, order, cursor)
+        if kind == SPLIT:
+            split(column, sizes, limit, targets, cursor)
+        return True
+
+    return propose

@@ -8,7 +8,7 @@ from partita.kernels import greedy_proposals as proposals
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_proposals import ASKED, BETTER, ENDED, PAUSED
 from partita.kernels.greedy_similarity import allocate, joint, loss, move, sweep
-from partita.kernels.mixture_random import below, uniform
+from partita.kernels.mixture_random import uniform
 
 WORSE, FULL = 0, 2  # besides BETTER
 
@@ -71,8 +71,9 @@ def attempt(
 
 
 @inner
-def _neighbour(i, labels, sums, sizes):
+def _neighbour(i, labels, sizes, at):
     """The cluster, other than its own, that the item is most like; -1 if there is none."""
+    _, sums = at
     best, most = -1, -np.inf
     for k in range(sizes.shape[0]):
         if k != labels[i] and sizes[k] > 0 and sums[k, i] > most * sizes[k]:
@@ -81,46 +82,16 @@ def _neighbour(i, labels, sums, sizes):
 
 
 @inner
-def _company(seed, i, P, inside):
+def _company(seed, i, inside, at):
     """Mark the items that are more similar to this one than some number."""
+    P, _ = at
     bar = 0.1 + 0.8 * uniform(seed)
     for k in range(inside.shape[0]):
         inside[k] = P[i, k] > bar
     inside[i] = True
 
 
-@inner
-def _propose(
-    seed, cursor, columns, items, targets, order, others, kinds, patience, P, labels, sums, sizes,
-    limit, chosen, inside,
-):  # fmt: skip
-    """Make a proposal; say whether it is another turn."""
-    column = proposals.turn(seed, cursor, columns, sizes, patience)
-    if column < 0:
-        return False
-    kind = proposals.kind_of(seed, cursor, kinds, patience)
-    cursor[proposals.FAILED] += 1
-    chosen[:] = False
-    if kind == proposals.GRAFT:
-        i = below(seed, labels.shape[0])
-        if not proposals.another(seed, others, i, inside):
-            _company(seed, i, P, inside)
-        proposals.take_over(
-            seed, inside, chosen, labels, sizes, limit, items, targets, order, cursor
-        )
-        return True
-    chosen[column] = True
-    if kind == proposals.REBUILD:
-        proposals.some_more(seed, chosen, sizes, labels.shape[0])
-        while proposals.goes_on(seed, np.count_nonzero(chosen)):
-            column = _neighbour(proposals.member(seed, labels, column), labels, sums, sizes)
-            if column < 0 or chosen[column]:
-                break
-            chosen[column] = True
-    proposals.empty(seed, chosen, labels, items, targets, order, cursor)
-    if kind == proposals.SPLIT:
-        proposals.split(column, sizes, limit, targets, cursor)
-    return True
+_propose = proposals.proposing(_neighbour, _company)
 
 
 @jit
@@ -140,8 +111,8 @@ def shake(
     spent = 0
     while spent <= most_visits:
         if kinds > 0 and not _propose(
-            seed, cursor, columns, items, targets, order, others, kinds, patience, P, labels, sums,
-            sizes, limit, chosen, inside,
+            (P, sums), seed, cursor, columns, items, targets, order, others,
+            kinds, patience, False, labels, sizes, limit, chosen, inside,
         ):  # fmt: skip
             return ENDED
         n_items, n_order = cursor[proposals.N_ITEMS], cursor[proposals.N_ORDER]
