@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
@@ -82,6 +82,55 @@ def test_a_wanted_number_of_clusters_takes_many_searches_and_one_warning(some):
     search = Greedy(time_limit=1e-6)
     _, said = said_by(some, search=search, n_clusters=59, rng=0)
     assert len(said) == 1
+
+
+def test_a_limit_is_that_of_the_whole_call_for_a_wanted_number_of_clusters(some, monkeypatch):
+    limits = []
+
+    @dataclass(frozen=True)
+    class Slow:
+        time_limit: float | None = None
+
+        def candidates(self, evidence, loss, *, rng, n_jobs):
+            limits.append(self.time_limit)
+            now[0] += 0.4
+            yield pt.search.Candidate(np.zeros(60, dtype=np.int64))
+
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    best, said = said_by(some, search=[Slow(), Slow()], n_clusters=20, time_limit=1.0, rng=0)
+    assert np.allclose(limits, [1.0, 0.6, 0.2])
+    assert len(said) == 1
+    assert "find a weight of 'vi' that gives 20 clusters" in said[0]
+    assert best.info["cut_short"]
+    assert best.search == Slow(1.0)
+    limits.clear()
+    pt.estimate(some, search=[Slow(), Slow()], time_limit=0.5, rng=0)
+    assert limits == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("loss", ["vi", "binder"])
+def test_an_estimate_of_a_wanted_number_knows_that_it_was_cut_short(some, loss):
+    with pytest.warns(PartitaWarning) as said:
+        best = pt.estimate(some, loss=loss, n_clusters=30, time_limit=1e-6, rng=0)
+    assert [one.filename for one in said] == [__file__]
+    assert LATE in str(said[0].message)
+    assert best.info["cut_short"]
+
+
+def test_an_interrupt_between_weights_does_not_say_that_there_is_none(some):
+    class Once:
+        n = 0
+
+        def candidates(self, evidence, loss, *, rng, n_jobs):
+            self.n += 1
+            if self.n > 1:
+                raise KeyboardInterrupt
+            yield pt.search.Candidate(np.zeros(60, dtype=np.int64))
+
+    with pytest.warns(PartitaWarning, match="interrupted before a weight of 'vi' that gives 20"):
+        best = pt.estimate(some, search=Once(), n_clusters=20, rng=0)
+    assert best.info["interrupted"]
 
 
 def test_starts_that_are_cut_short_are_not_mentioned_apart(some):

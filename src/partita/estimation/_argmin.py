@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from partita.typing import Seed
 
 _PATH_LABELS = 20_000_000  # labels kept along a path, at most
+_LEAST = 1e-9  # seconds, of a search that begins when no time is left
+_INTERRUPTED = "The search was interrupted; this is the best partition that it had found."
+_LATE = "`time_limit` was too short for all of the searches. Allow more seconds."
 _NOTHING_YET = (
     "no partition had been found yet, and nothing was written: the draws were still being read, or "
     "the first runs had not ended. `time_limit` ends a search with the best so far; fewer `ranks` "
@@ -73,7 +76,8 @@ def estimate(
         clusters; the weight found is that of the estimate's ``loss``.
     time_limit : float, optional
         Seconds for each search, after which the best so far is returned; the same as the
-        ``time_limit`` of a search.
+        ``time_limit`` of a search. With ``n_clusters``, seconds for the whole call: each weight's
+        searches get what is left of them.
     device : str, optional
         Where the NMF searches factorise: "cuda", "cuda:1", or with the library named,
         "torch:cuda", "cupy:cuda", "torch:cpu".
@@ -88,8 +92,9 @@ def estimate(
     -----
     PartitaWarning
         If the draws come in two or more chains that contradict each other; see
-        :func:`partita.diagnose`. If the ``time_limit`` of a search left some of its work undone;
-        ``info["cut_short"]`` is then True.
+        :func:`partita.diagnose`. If the ``time_limit`` of a search left some of its work undone,
+        or was too short to find a weight for ``n_clusters``; ``info["cut_short"]`` is then True.
+        If no weight gives ``n_clusters``; the estimate that came nearest is returned.
 
     Examples
     --------
@@ -100,6 +105,7 @@ def estimate(
     >>> round(best.expected_loss, 6)
     0.125
     """
+    began = time.monotonic()
     n_jobs = validate.n_jobs(n_jobs)
     with _nothing_yet():
         evidence = as_evidence(data, n_jobs=n_jobs)
@@ -119,18 +125,22 @@ def estimate(
     if device is not None:
         parts = searches.placed(parts, device)
 
-    undone: dict[str, None] = {}
+    deadline = np.inf
+    if time_limit is not None and n_clusters is not None:
+        deadline = began + time_limit
+    said: dict[str, None] = {}
 
     def run(weighted: Loss) -> Estimate:
-        return _minimise(parts, weighted, evidence, seed, n_jobs, undone)
+        return _minimise(parts, weighted, evidence, seed, n_jobs, said, deadline)
 
     with _nothing_yet():
         if n_clusters is not None:
-            found = for_clusters(chosen, n_clusters, evidence.n_items, run)
+            found, about = for_clusters(chosen, n_clusters, evidence, run, deadline)
+            said = said if about is None else {about: None}
         else:
             found = run(chosen)
-    for said in undone:
-        warnings.warn(said, PartitaWarning, stacklevel=2)
+    for one in said:
+        warnings.warn(one, PartitaWarning, stacklevel=2)
     return found
 
 
@@ -147,25 +157,32 @@ def _nothing_yet() -> Iterator[None]:
 
 def _minimise(
     parts: tuple[Search, ...], loss: Loss, evidence: Evidence, seed: int, n_jobs: int,
-    undone: dict[str, None],
+    said: dict[str, None], deadline: float,
 ) -> Estimate:  # fmt: skip
     """Keep the best of what the searches offer; what is there, if Ctrl-C ends them early.
 
-    To ``undone`` is added what they say that their time was too short for.
+    Before a deadline each has the time that is left, and none but the first begins
+    when there is none. To ``said`` is added what to warn of: Ctrl-C, and time that was too short.
     """
     children = np.random.SeedSequence(seed).spawn(len(parts))
     winners: list[_Winner] = []
     interrupted = False
+    late: dict[str, None] = {}
     for part, child in zip(parts, children, strict=True):
+        left = deadline - time.monotonic()
+        if winners and left <= 0:
+            late[_LATE] = None
+            break
+        own = part if left == np.inf else searches.limited(part, max(left, _LEAST))
         try:
-            winner = _best(part, loss, evidence, np.random.default_rng(child), n_jobs)
+            winner = _best(own, loss, evidence, np.random.default_rng(child), n_jobs)
         except KeyboardInterrupt:
             if not winners:
                 raise
             interrupted = True
             break
         if winner is not None:
-            winners.append(winner)
+            winners.append(replace(winner, search=part))
             if winner.was_cut_short:
                 interrupted = True
                 break
@@ -176,14 +193,10 @@ def _minimise(
         if _better(winner.loss, best.loss):
             best = winner
     if interrupted:
-        warnings.warn(
-            "The search was interrupted; this is the best partition that it had found.",
-            PartitaWarning,
-            stacklevel=4,
-        )
+        said[_INTERRUPTED] = None
     found = _finish(best, loss, evidence, seed, n_jobs)
-    late = {winner.undone: None for winner in winners if winner.undone}
-    undone |= late
+    late |= {winner.undone: None for winner in winners if winner.undone}
+    said |= late
     ended = {"interrupted": interrupted, "cut_short": bool(late)}
     return replace(found, info={**found.info, **{k: v for k, v in ended.items() if v}})
 
