@@ -414,6 +414,12 @@ def test_ranks_restarts_and_polish_of_nmf_are_those_of_python(capsys, csv, draws
         (("--ranks", "2-12"), "--ranks must go with a search that factorises"),
         (("--search", "average", "--polish"), "--polish must go with a search that factorises"),
         (("--restarts", "3", "--search", "greedy"), "--restarts must go with a search"),
+        (("--a", "1.2", "--loss", "nid"), "--a must go with a loss that has a weight, vi or bin"),
+        (("--a", "3", "--loss", "binder"), "--a must lie in [0, 2]; got 3"),
+        (("--a", "1.2", "--clusters", "3"), "--a is what --clusters chooses; give one of the two"),
+        (("--max-clusters", "0"), "--max-clusters must be at least 1; got 0"),
+        (("--max-clusters", "3", "--search", "draws"), "--max-clusters must go with searches"),
+        (("--runs", "3", "--search", "average"), "--runs must go with a greedy search"),
         (("--search", "nmf-kl", "--restarts", "0"), "--restarts must be at least 1; got 0"),
         (("--search", "nmf-kl", "--device", "cuda", "--scheduler", "tcp://a:1"), "one of the two"),
     ],
@@ -423,6 +429,31 @@ def test_settings_that_go_with_nothing_are_refused(capsys, csv, words, said):
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
+
+
+def test_the_weight_the_cap_and_the_runs_are_those_of_python(capsys, csv, draws):
+    how = pt.search.Greedy(max_clusters=2, n_runs=3)
+    best = pt.estimate(draws, loss=pt.losses.VI(0.4), search=how, rng=1)
+    words = ("--a", 0.4, "--max-clusters", 2, "--runs", 3, "--seed", 1, "--jobs", 1)
+    answer = json.loads(run(capsys, "estimate", csv, *words, "--format", "json")[1])
+    assert answer["loss"] == "VI(a=0.4)"
+    assert answer["search"] == repr(how)
+    assert answer["expected_loss"] == best.expected_loss
+    assert answer["n_clusters"] <= 2
+
+
+def test_a_weight_on_a_similarity_is_binders(capsys, draws, tmp_path):
+    np.save(tmp_path / "psm.npy", pt.posterior_similarity(draws).to_dense())
+    words = ("estimate", tmp_path / "psm.npy", "--similarity", "--a", "1.2", "--format", "json")
+    assert "weight, binder; got 'vi-lower-bound'" in run(capsys, *words)[2]
+    out = run(capsys, *words, "--loss", "binder")[1]
+    assert json.loads(out)["loss"] == "Binder(a=1.2)"
+
+
+def test_a_seed_that_is_drawn_is_a_number_that_every_reader_of_json_keeps(capsys, csv):
+    out = run(capsys, "estimate", csv, "--search", "draws", "--format", "json")[1]
+    seed = json.loads(out)["seed"]
+    assert seed == int(float(seed)) < 2**53
 
 
 @pytest.mark.parametrize("ranks", ["", "0-3", "5-2", "two", "3,,4", "1-999999999", "2:12"])

@@ -29,14 +29,16 @@ def said(capsys, *words):
 @pytest.mark.parametrize(
     ("words", "about"),
     [
-        (["--time-limit", "3"], "which knows no --time-limit;"),
-        (["--ranks", "2-3", "--polish"], "which knows no --ranks and no --polish;"),
-        (["--device", "cuda"], "which knows no --device;"),
+        (["--time-limit", "3"], "which know no --time-limit;"),
+        (["--ranks", "2-3", "--polish"], "which know no --ranks and no --polish;"),
+        (["--device", "cuda"], "which know no --device;"),
+        (["--a", "1.5", "--runs", "3"], "which know no --a and no --runs;"),
+        (["--max-clusters", "3"], "which know no --max-clusters;"),
     ],
 )
 def test_a_method_has_a_search_of_its_own(capsys, files, words, about):
     err = said(capsys, "estimate", files / "draws.npy", "--method", "minvi", *words)
-    assert f"--method minvi has a search of its own, {about}" in err
+    assert f"--method minvi has a loss and a search of its own, {about}" in err
     err = said(capsys, "estimate", files / "draws.npy", "--method", "minv", *words)
     assert "--method must be one of" in err
 

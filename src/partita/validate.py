@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import secrets
 import warnings
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -329,7 +330,7 @@ def factorizable(name: str, array: Any, xp: Any) -> Any:
 def seed(value: Seed) -> int:
     """Return the one whole number that stands for ``rng``; recorded, it gives the answer again."""
     if value is None:
-        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+        return secrets.randbits(53)  # which JSON and spreadsheets keep whole
     if isinstance(value, np.random.Generator):
         return int(value.integers(2**63))
     if isinstance(value, np.random.SeedSequence):

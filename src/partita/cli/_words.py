@@ -12,6 +12,7 @@ _ARGUMENTS = {
     "step": ("--thin",),
     "rng": ("--seed",),
     "n_jobs": ("--jobs",),
+    "n_runs": ("--runs",),
     "n_init": ("--restarts",),
     "n_chains": ("--chains",),
     "n_modes": ("--modes",),

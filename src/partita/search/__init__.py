@@ -146,6 +146,31 @@ def factorised(
     return tuple(replace(one, **changes) if isinstance(one, NMF) else one for one in parts)
 
 
+def bounded(
+    search: Any, *, max_clusters: int | None = None, n_runs: int | None = None
+) -> tuple[Search, ...]:
+    """Return the searches with at most so many clusters, the greedy ones with so many runs.
+
+    What ``auto`` does for most losses stands for it.
+    """
+    found: list[Any] = [p.direct if isinstance(p, Portfolio) else p for p in resolve(search)]
+    names = ", ".join(repr(name_of(one)) for one in found)
+    if max_clusters is not None:
+        if not all(hasattr(one, "max_clusters") for one in found):
+            raise InvalidValueError(
+                "`max_clusters` must go with searches that can keep to it, such as 'greedy', "
+                f"'average' and 'exact'; got {names}."
+            )
+        found = [replace(one, max_clusters=max_clusters) for one in found]
+    if n_runs is not None:
+        if not any(isinstance(one, Greedy) for one in found):
+            raise InvalidValueError(
+                f"`n_runs` must go with a greedy search, such as 'greedy' or 'salso'; got {names}."
+            )
+        found = [replace(one, n_runs=n_runs) if isinstance(one, Greedy) else one for one in found]
+    return tuple(found)
+
+
 def name_of(search: Any) -> str:
     """Return the public name of a search, whatever its time limit or device, or else its repr."""
     if is_dataclass(search) and getattr(search, "device", None) is not None:
