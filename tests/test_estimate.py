@@ -226,6 +226,28 @@ def test_a_file_that_holds_no_estimate_is_refused(draws, tmp_path):
         pt.Estimate.load(tmp_path / "draws.npz")
 
 
+@pytest.mark.parametrize(
+    "search",
+    [
+        "auto",
+        pt.search.limited("auto", 600.0),
+        pt.search.Greedy(n_runs=2, starts=("draws", pt.search.Linkage("average"))),
+    ],
+)
+def test_a_search_made_of_others_comes_back(draws, tmp_path, search):
+    best = pt.estimate(draws, search=search, rng=0)
+    best.save(tmp_path / "best.npz")
+    back = pt.Estimate.load(tmp_path / "best.npz")
+    assert back.search == best.search
+    assert repr(back) == repr(best)
+
+
+def test_a_search_that_starts_from_labels_comes_back_as_words(draws, tmp_path):
+    how = pt.search.Greedy(n_runs=1, starts=(draws.labels[0], pt.search.Linkage("average")))
+    pt.estimate(draws, search=how, rng=0).save(tmp_path / "best.npz")
+    assert pt.Estimate.load(tmp_path / "best.npz").search == repr(how)
+
+
 @pytest.fixture(scope="module")
 def saved(draws, tmp_path_factory):
     """The arrays of an estimate with memberships and a path."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _STEP_ARRAYS = ("labels", "memberships", "restart_labels", "restart_objectives")
+_NOT_KEPT = object()  # stands for a field that JSON does not keep
 _WHAT = "an estimate that partita saved"
 _LAYOUTS = {
     "about": Layout("U", (), required=True),
@@ -232,26 +233,39 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool)
 
 
-def _is_kept(value: Any) -> bool:
-    """Whether JSON keeps a field, a tuple coming back as a list."""
-    return _is_plain(value) or (isinstance(value, tuple) and all(map(_is_plain, value)))
-
-
 def _describe(value: Any) -> dict[str, Any]:
-    """A loss or a search as its class name and plain fields, or as its repr if it has others."""
+    """A loss or a search as its class name and fields, or as its repr if JSON does not keep them.
+
+    Fields may be losses and searches themselves.
+    """
     if is_dataclass(value):
-        content = {f.name: getattr(value, f.name) for f in fields(value)}
-        if all(_is_kept(v) for v in content.values()):
+        content = {f.name: _field(getattr(value, f.name)) for f in fields(value)}
+        if _NOT_KEPT not in content.values():
             return {"class": type(value).__name__, "fields": content, "repr": repr(value)}
     return {"repr": value if isinstance(value, str) else repr(value)}
+
+
+def _field(value: Any) -> Any:
+    """A field as JSON keeps it: a tuple as a list, a loss or a search as its description."""
+    if isinstance(value, tuple):
+        parts = [_field(one) for one in value]
+        return _NOT_KEPT if _NOT_KEPT in parts else parts
+    if _is_plain(value):
+        return value
+    about = _describe(value)
+    return about if "class" in about else _NOT_KEPT
 
 
 def _restore(about: dict[str, Any], room: Any) -> Any:
     """The value that was described, if its class is one of the room's, else its repr."""
     name = str(about.get("class"))
     if name in room.__all__ and is_dataclass(getattr(room, name)):
-        content = about["fields"].items()
-        return getattr(room, name)(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in content}
-        )
+        content = {k: _restored(v, room) for k, v in about["fields"].items()}
+        return getattr(room, name)(**content)
     return about["repr"]
+
+
+def _restored(value: Any, room: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_restored(one, room) for one in value)
+    return _restore(value, room) if isinstance(value, dict) else value
