@@ -292,6 +292,46 @@ def test_items_are_put_in_by_the_loss_of_those_put_in_before(name):
     assert state.value <= values.min() + 0.02 * values.min()
 
 
+class UpAfter(Clock):
+    """A clock that is up when it was asked so many times."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.n = n
+
+    def is_up(self):
+        self.n -= 1
+        return self.n < 0
+
+
+@pytest.mark.parametrize("is_stepwise", [False, True])
+@pytest.mark.parametrize("loss", ALL, ids=repr)
+def test_items_that_there_is_no_time_to_put_in_go_to_the_largest_cluster(
+    loss, is_stepwise, monkeypatch
+):
+    draws = pt.datasets.simulate_draws(40, 30, n_clusters=8, noise=0.4, rng=1)
+    evidence = Evidence(draws=draws)
+    monkeypatch.setattr("partita.search._greedy_counts.CALL", 1)  # items are put in one by one
+    monkeypatch.setattr("partita.search._greedy_similarity._CALL", 1)
+    for shared in problems(loss, evidence):
+        found = []
+        for clock in (Clock(), UpAfter(25)):
+            run = Run(shared.state(), np.random.default_rng(3), 9, clock, is_stepwise=is_stepwise)
+            run.grow()
+            found.append(run.state.labels.copy())
+            kept = run.state.value
+            assert_allclose(kept, value_of(run.state, loss, evidence), atol=1e-9)
+            assert_allclose(run.state.recomputed(), kept, atol=1e-9)
+        whole, part = found
+        order = np.random.default_rng(3).permutation(shared.n)
+        put_in, rest = order[:20], order[30:]  # one may be asked again where columns are added
+        assert np.array_equal(whole[put_in], part[put_in])
+        assert len(set(part[rest].tolist())) == 1
+        assert len(set(whole[rest].tolist())) > 1
+        assert np.bincount(part).argmax() == part[rest[0]]
+        assert np.unique(part).size <= 9
+
+
 @pytest.mark.parametrize("name", ["vi", "omari", "pear"])
 def test_a_cluster_of_a_draw_is_taken_over_if_that_helps(name):
     truth = np.repeat(np.arange(4), 6)

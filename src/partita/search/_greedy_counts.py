@@ -48,16 +48,20 @@ class DrawsTables:
         rows = int(self.problem.offsets[-1])
         self.counts = self._counts.table((rows, width))
         self.table = self._table.table((rows, width))
+        self._make_columns(width)
+
+    def _make_columns(self, width: int) -> None:
+        """Make what has an entry for each column."""
         self.sizes = np.zeros(width, dtype=np.int64)
         self._block, self._gains = np.zeros(width, dtype=np.float32), np.zeros(width)
 
     def grow(self, n_columns: int) -> None:
         """Make room for ``n_columns`` clusters and some more, keeping those there are."""
-        counts, table, sizes = self.counts.copy(), self.table.copy(), self.sizes
-        self._widen(width_for(n_columns + n_columns // 2))
-        self.counts[:, : sizes.size], self.sizes[: sizes.size] = counts, sizes
-        self.table[:, : sizes.size] = table
-        self.counts[:, sizes.size :], self.table[:, sizes.size :] = 0, self.problem.step[0]
+        sizes, width = self.sizes, width_for(n_columns + n_columns // 2)
+        self.counts = self._counts.widened(self.counts, width, 0)
+        self.table = self._table.widened(self.table, width, self.problem.step[0])
+        self._make_columns(width)
+        self.sizes[: sizes.size] = sizes
 
     def fit(self) -> None:
         """Make the tables as narrow as the clusters allow, if that is much."""

@@ -142,14 +142,14 @@ class Run:
                 return
 
     def grow(self) -> None:
-        """Allocate every item in random order, from nothing."""
+        """Allocate every item in random order, from nothing, as long as there is time."""
         state = self.state
         state.load(np.full(state.labels.size, -1))
         order = self.rng.permutation(state.labels.size)
         if self.is_stepwise and state.is_rough:
-            cast(Any, state).sequence(order, self.limit)
+            cast(Any, state).sequence(order, self.limit, self.clock.is_up)
         else:
-            state.allocate(order, self.limit)
+            state.allocate(order, self.limit, self.clock.is_up)
 
     def chain(self) -> bool:
         """Move items into a cluster, one after another, where only several pay; keep a gain."""

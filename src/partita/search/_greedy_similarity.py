@@ -205,8 +205,11 @@ class SimilarityState:
             p.matrix, self.labels, self.sums, self.own, self.sizes, p.cell, p.shape, p.grid,
         )  # fmt: skip
 
-    def allocate(self, items: IntArray, limit: int) -> None:
-        """Put items that are in no cluster into the best, one after another."""
+    def allocate(self, items: IntArray, limit: int, is_up: Callable[[], bool] = never) -> None:
+        """Put items that are in no cluster into the best, one after another.
+
+        When time is up the rest go to the largest cluster.
+        """
         p = self.problem
         alpha, slope = (p.alpha, p.slope) if 2 * items.size > p.n else self._linear
         done = 0
@@ -216,6 +219,9 @@ class SimilarityState:
                 items[:end], done, *self._tables(), alpha, slope, limit, self.totals, self._gains,
                 self._logs,
             )  # fmt: skip
+            if done < items.size and is_up():
+                self.move(items[done:], np.full(items.size - done, self.sizes.argmax()))
+                break
             if done < end:
                 self.grow(self.sizes.size)
         self.refresh()

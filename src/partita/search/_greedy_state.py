@@ -31,11 +31,11 @@ def never() -> bool:
 class DrawsState(DrawsTables):
     """One run's partition under a loss on draws, and the moves that change it."""
 
-    def allocate(self, items: IntArray, limit: int) -> None:
+    def allocate(self, items: IntArray, limit: int, is_up: Callable[[], bool] = never) -> None:
         """Put items that are in no cluster into the best, one after another.
 
         The loss is taken as linear: about this partition, or about the draws if most items are
-        in no cluster yet.
+        in no cluster yet. When time is up the rest go to the largest cluster.
         """
         p = self.problem
         if 2 * items.size > p.n:
@@ -48,12 +48,18 @@ class DrawsState(DrawsTables):
                 items[:end], done, *self._tables(), self.alpha32, self.slope, limit, self._block,
                 self._gains,
             )  # fmt: skip
+            if done < items.size and is_up():
+                self._put_in_largest(items[done:])
+                break
             if done < end:
                 self.grow(self.sizes.size)
         self.linearise()
 
-    def sequence(self, items: IntArray, limit: int) -> None:
-        """Put all items, none of them in a cluster, into the best, by the loss of those put in."""
+    def sequence(self, items: IntArray, limit: int, is_up: Callable[[], bool] = never) -> None:
+        """Put all items, none of them in a cluster, into the best, by the loss of those put in.
+
+        When time is up the rest go to the largest cluster.
+        """
         p, moves, done = self.problem, cast(Any, kernels.greedy_soften), 0
         self.alpha[:], self.slope = p.alpha, p.slope
         self.alpha32[:] = self.alpha
@@ -64,11 +70,18 @@ class DrawsState(DrawsTables):
                 items[:end], done, *self._tables(), self.alpha32, self.alpha, self.slope, limit,
                 self._block, self._gains, p.p, p.num, p.den, t, seen,
             )  # fmt: skip
+            if done < items.size and is_up():
+                self._put_in_largest(items[done:])
+                break
             if done < end:
                 self.grow(self.sizes.size)
         if p.is_linear:
             self.alpha[:], self.alpha32[:] = p.alpha, p.alpha
         self.linearise()
+
+    def _put_in_largest(self, items: IntArray) -> None:
+        """Put items that are in no cluster into the largest; totals follow."""
+        self._move(items, np.full(items.size, self.sizes.argmax()))
 
     def sweep(
         self, items: IntArray, limit: int, n_sweeps: int = 1, is_up: Callable[[], bool] = never
