@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 
@@ -10,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import partita as pt
+from partita.cli import main
 from partita.partitions import canonical, enumerate_partitions
 from partita.search import Exact, Greedy
 
@@ -69,6 +71,47 @@ def test_time_may_run_out_before_the_first_bound():
         best = pt.estimate(draws, loss="binder", search=Exact(time_limit=1e-9))
     assert not best.info["is_optimal"]
     assert best.n_clusters >= 1
+    least = pt.estimate(draws, loss="binder", search="exact").expected_loss
+    assert 0 <= best.info["lower_bound"] <= least + 1e-12
+    assert_allclose(best.info["gap"], best.expected_loss - best.info["lower_bound"], atol=1e-12)
+
+
+@pytest.mark.parametrize("a", [0.7, 1.0, 1.2])
+def test_a_proof_that_was_cut_short_leaves_a_gap(monkeypatch, a):
+    pytest.importorskip("highspy")
+    draws = pt.Draws(np.random.default_rng(5).integers(0, 3, (9, 40)))
+    loss = pt.losses.Binder(a)
+    whole = pt.estimate(draws, loss=loss, search="exact", rng=0)
+    assert whole.info["is_optimal"]
+    assert whole.info["gap"] == 0
+    assert_allclose(whole.info["lower_bound"], whole.expected_loss, rtol=1e-12)
+    monkeypatch.setattr("partita.search._cliques._branch", lambda *_: False)
+    some = pt.estimate(draws, loss=loss, search="exact", rng=0)
+    assert not some.info["is_optimal"]
+    assert some.info["lower_bound"] <= whole.expected_loss + 1e-9
+    assert 0 <= some.info["gap"] < 0.1 * some.expected_loss
+    bound = pt.certify(some, draws, loss=loss).lower_bound
+    assert_allclose(some.info["lower_bound"], bound, rtol=0.05)
+
+
+def test_a_cap_beyond_a_few_items_is_what_is_refused(draws):
+    with pytest.raises(pt.errors.InvalidValueError, match=r"use search.Greedy\(max_clusters=2\)"):
+        pt.estimate(draws, loss="binder", search=Exact(max_clusters=2))
+
+
+def test_the_shell_says_what_was_proved(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("highspy")
+    np.save(tmp_path / "a.npy", np.random.default_rng(5).integers(0, 3, (9, 30)))
+    words = ["estimate", str(tmp_path / "a.npy"), "--search", "exact", "--loss", "binder"]
+    assert main(words) == 0
+    assert "\nproved: no partition is better\n" in capsys.readouterr().out
+    monkeypatch.setattr("partita.search._cliques._branch", lambda *_: False)
+    assert main(words) == 0
+    assert "\nnot proved to be the best: another is better by at" in capsys.readouterr().out
+    assert main([*words, "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["is_optimal"] is False
+    assert_allclose(answer["gap"], answer["expected_loss"] - answer["lower_bound"], atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -97,7 +140,7 @@ def test_an_interrupt_gives_the_best_so_far(monkeypatch, n, loss, place):
 
     def interrupted(*_, branches=True):
         if not branches:
-            return canonical(_[1]), False
+            return canonical(_[1]), False, -np.inf
         calls.append(1)
         raise KeyboardInterrupt
 
@@ -120,7 +163,7 @@ def test_cut_short_it_is_no_worse_than_auto(monkeypatch, n, loss):
     for place in ("kernels.exact.search_draws", "kernels.exact.search_similarity"):
         monkeypatch.setattr(f"partita.search.exact.{place}", lambda *_: True)
     monkeypatch.setattr(
-        "partita.search.exact._cliques.minimise", lambda _, own, *__, **___: (own, False)
+        "partita.search.exact._cliques.minimise", lambda _, own, *__, **___: (own, False, -np.inf)
     )
     monkeypatch.setattr("partita.search.exact.Clock.is_up", _up_in("exact.py", "_visit"))
     best = pt.estimate(draws, loss=loss, search=Exact(time_limit=60), rng=5)

@@ -14,6 +14,7 @@ from partita.errors import InvalidValueError
 if TYPE_CHECKING:
     from partita.estimation import Estimate
 
+_PROVED = ("is_optimal", "lower_bound", "gap")  # what an exact search knows
 _SIZES = 40  # clusters whose sizes are listed above the table
 
 
@@ -159,6 +160,18 @@ def summary(best: Estimate) -> str:
     return f"{clusters}, expected {best.loss_name} {best.expected_loss:.6f},"
 
 
+def _proved(best: Estimate) -> str:
+    """What an exact search proved."""
+    if best.info["is_optimal"]:
+        return "proved: no partition is better"
+    if "gap" not in best.info:
+        return "not proved to be the best"
+    return (
+        f"not proved to be the best: another is better by at most {best.info['gap']:.3g} "
+        f"(lower bound {best.info['lower_bound']:.6f})"
+    )
+
+
 def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None) -> str:
     """Return an estimate as a table, CSV or JSON."""
     from partita.estimation import is_plain
@@ -177,6 +190,7 @@ def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None)
                 "evidence": best.info.get("evidence"),
                 "cut_short": bool(best.info.get("cut_short")),
                 "interrupted": bool(best.info.get("interrupted")),
+                **{name: best.info[name] for name in _PROVED if name in best.info},
                 "sizes": best.sizes.tolist(),
                 "items": _common.records(frame),
             }
@@ -189,6 +203,8 @@ def text(best: Estimate, form: str, arguments: argparse.Namespace | None = None)
         f"expected {best.loss_name} {best.expected_loss:.6f}, found by {best.search_name}, "
         f"seed {best.seed}\n"
     )
+    if "is_optimal" in best.info:
+        head += f"{_proved(best)}\n"
     said = best.info.get("evidence")
     if said and not is_plain(said):
         head += f"{said}\n"

@@ -122,20 +122,20 @@ def _can_program() -> bool:
 
 def minimise(
     d: Matrix, labels: NDArray[np.int64], clock: Clock, *, branches: bool = True
-) -> tuple[NDArray[np.int64], bool]:
-    """Return the best partition of a component and whether it is proved to be, by branching.
+) -> tuple[NDArray[np.int64], bool, float]:
+    """Return a component's best partition, whether it is proved to be, and the bound of Σ d x.
 
     If it does not branch, the best that bounds and the first program give.
     """
     if (d <= 0).all():
-        return np.zeros_like(labels), True
+        return np.zeros_like(labels), True, float(d.sum()) / 2
     tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
     part = Part(d, labels, clock.deadline, tolerance)
     if part.is_proved or clock.is_up():
-        return labels, part.is_proved
-    best = [part.cost, labels]
+        return labels, part.is_proved, part.bound
+    best: list[Any] = [part.cost, labels]
     proved = _branch(part.program(clock.deadline), best, tolerance, clock, branches)
-    return np.asarray(best[1], dtype=np.int64), proved
+    return np.asarray(best[1], dtype=np.int64), proved, float(best[0]) if proved else part.bound
 
 
 def _branch(
