@@ -155,6 +155,19 @@ def test_stores_and_memory_give_one_answer_of_many_clusters(
     assert answers[0] == answers[1]
 
 
+def test_draws_too_many_for_the_tables_are_thinned_for_the_runs(truth, monkeypatch):
+    """Rounds from a draw are for clusters that are many, not for draws that are."""
+    rng = np.random.default_rng(4)
+    labels = np.where(rng.random((400, N)) < 0.1, rng.integers(0, K, (400, N)), truth)
+    monkeypatch.setattr(_large, "_CELLS", 1.5 * K * K * 300)
+    best = pt.estimate(pt.Draws(labels), search=Greedy(), rng=0)
+    assert "many_clusters" not in best.info
+    assert best.info["rounds"] >= 1  # on all of the draws
+    assert pt.adjusted_rand_index(best.labels, truth) == 1.0
+    monkeypatch.setattr(_large, "_CELLS", 1.5 * K * K * 200)  # for fewer than runs can do with
+    assert pt.estimate(pt.Draws(labels), search=Greedy(), rng=0).info["many_clusters"]
+
+
 def test_what_was_said_of_runs_and_is_not_used_is_a_warning(draws, truth, many):
     with pytest.warns(pt.errors.PartitaWarning, match=r"^`n_runs`, `moves`: not used, since"):
         pt.estimate(draws, search=Greedy(n_runs=3, moves=("sweep",)), rng=0)

@@ -20,7 +20,14 @@ from partita.search._common import Candidate, at_most
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import on_draws
-from partita.search._large import central_draw, extend, has_many_clusters, sample, stand_in
+from partita.search._large import (
+    central_draw,
+    extend,
+    has_many_clusters,
+    sample,
+    searchable,
+    stand_in,
+)
 from partita.search._streamed import StreamedState, settle
 
 if TYPE_CHECKING:
@@ -51,14 +58,15 @@ def search_large(
     kinds = tuple(s for s in settings.starts if not isinstance(s, np.ndarray | list))
     if not kinds and given:
         return
-    if has_many_clusters(some.draws, some.landmarks.size):
+    searched = searchable(some)
+    if searched is None:
         labels = _finished(lambda: _central(some, scored, limit), clock)
         about: dict[str, Any] = {"start": "draws", "many_clusters": True}
     else:
         small = replace(settings, starts=kinds)
         left = clock.left()
         half = Clock(None if left is None else left / 2)
-        plan = Plan(small, scored, some.evidence, rng, n_jobs, half)
+        plan = Plan(small, scored, searched, rng, n_jobs, half)
         labels, about = _on_landmarks(plan, some, limit, clock)
         clock.has_ended_work |= half.has_ended_work
     yield from _moved_on(labels, evidence, loss, limit, clock, about)
@@ -111,12 +119,13 @@ def polish_both_ways(
         state = StreamedState(labels, evidence.distinct, scored, evidence.n_jobs)
         if patience:
             some = sample(evidence, validate.seed(rng))
-            if has_many_clusters(some.draws, some.landmarks.size):
+            searched = searchable(some)
+            if searched is None:
                 state.offer(_central(some, scored, limit))
             else:
                 half = None if time_limit is None else time_limit / 2
                 found = polish(
-                    labels[some.landmarks.items], some.evidence, scored, rng=rng,
+                    labels[some.landmarks.items], searched, scored, rng=rng,
                     max_clusters=max_clusters, patience=patience, time_limit=half,
                 )  # fmt: skip
                 state.offer(extend(found, some, scored, n_jobs=evidence.n_jobs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -42,6 +43,7 @@ _ENOUGH, _ENOUGH_CAREFUL = 3, 4  # of those that end at the best, else two, are 
 _CROSSED = 2  # times that ends are crossed again
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
+_JOINED = {"gathered", "one"}  # starts for where others go astray, so they need not agree
 _GATHERED = 2  # ends whose single items are put together
 _FRESH = 2  # times that more are begun
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
@@ -49,6 +51,7 @@ _QUICK = 100_000  # items times draws up to which that is done
 _QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as often
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
+_REBUILT = 80_000  # draws times clusters up to which those of many draws are rebuilt on all
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
 _SWEPT_TWICE = 50_000_000  # and times clusters, up to which more than one run is long
 _SWEPT = 100_000_000  # the same, beyond which only the best are carried further
@@ -96,6 +99,8 @@ class Plan:
         self.max_draws = settings.max_draws
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
             most = max(250, min(1_000, 400_000 // n))
+            if self._is_curved:
+                most = min(most, max(500, 200_000 // n))
             if evidence.distinct.n_draws > _MANY_DRAWS:
                 most = max(500, min(1_500, 600_000 // n))
             self.max_draws = most if evidence.distinct.n_draws > 1.5 * most else None
@@ -249,11 +254,21 @@ class Plan:
                 return
 
     def _gather(self, shared: Problem) -> None:
-        """Run from ends that leave many items alone, once all of these are together."""
+        """Run from ends that leave many items alone, once all of these are together.
+
+        And from one cluster, if it is better than those ends or nearly as good.
+        """
         n_done = sum(f.start == "gathered" for f in self.found)
-        starts = gathered([f for f in self.found if f.start != "gathered"], _GATHERED)
-        if not self.clock.is_up():
-            self._runs(shared, [("gathered", labels, self._light) for labels in starts[n_done:]])
+        labels = gathered([f for f in self.found if f.start not in _JOINED], _GATHERED)[n_done:]
+        tasks = [("gathered", each, self._light) for each in labels]
+        if self.clock.is_up():
+            return
+        if self.found and not any(f.start == "one" for f in self.found):
+            state, best = shared.state(), min(f.value for f in self.found)
+            state.load(np.zeros(state.labels.size, dtype=np.int64))
+            if state.value < best + _NOISE * abs(best):
+                tasks.append(("one", np.zeros(self.evidence.n_items, np.int64), self._light))
+        self._runs(shared, tasks)
 
     def _agrees(self) -> bool:
         """Whether starts of two kinds ended at the best, and all did.
@@ -266,8 +281,8 @@ class Plan:
         best = min(self.found, key=lambda f: f.value)
         level = 1e-9 if self._few is None else _LEVEL_BENT if self._is_bent else _LEVEL
         bar = best.value + level * abs(best.value)
-        same = {f.start for f in self.found if f.value <= bar} - {"gathered"}
-        others = [f for f in self.found if f.value > bar and f.start != "gathered"]
+        same = {f.start for f in self.found if f.value <= bar} - _JOINED
+        others = [f for f in self.found if f.value > bar and f.start not in _JOINED]
         if len(same) < 2:
             return False
         if self._is_bent:
@@ -335,11 +350,14 @@ class Plan:
             moves = self._light
         whole = problem(self.loss, self.evidence, merge=False)
         self._turn()
-        if self.is_agreed:  # nothing to rebuild where all the draws change nothing
+        is_light = n_draws * (1 + int(leaders[0].labels.max())) > _REBUILT
+        if self.is_agreed and (is_light or not self._has_many_draws):
             self._runs(whole, [(*leaders[0].again, self._light)])
+        # nothing to rebuild where all the draws change nothing
         is_same = bool(self.found) and np.array_equal(self.found[0].labels, leaders[0].labels)
         if not (is_same or (self.found and is_heavy)):
-            tasks = [(*one.again, moves) for one in leaders[: 1 if is_heavy else n_leaders]]
+            n_leaders = 1 if is_heavy or self.is_agreed else n_leaders
+            tasks = [(*one.again, moves) for one in leaders[:n_leaders]]
             self._runs(whole, tasks, patience=1.0)
         for one in best_of(self.found, 1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
@@ -363,6 +381,12 @@ class Plan:
     def _is_cheap(self) -> bool:
         """Whether runs are so quick that all starts are taken, agree or not."""
         return self.loss.needs == "similarity" and self._work <= _CHEAP
+
+    @property
+    def _is_curved(self) -> bool:
+        """Whether the loss bends, or is a ratio of what the partition changes."""
+        varying = replace(self.loss.denominator, t=0.0, w=0.0, n=0.0)
+        return self._is_bent or bool(varying.coefficients.any())
 
     @property
     def _is_bent(self) -> bool:

@@ -43,6 +43,7 @@ _LOOKUPS = 1_000_000
 _SCORED = 32  # draws scored against each other to find the one to start from
 _CELLS = 300_000_000  # of the tables that a run of the greedy search keeps, six bytes each
 _DRAWS = 800  # that it goes over again and again, at most
+_THIN, _THINNEST = 1_500, 250  # draws that are kept of more than the tables have room for
 _WORK = 1_000_000_000  # items times draws times clusters that it visits in a sweep
 
 
@@ -89,6 +90,24 @@ def has_many_clusters(draws: Draws, n_items: int) -> bool:
     k = usual_clusters(draws)
     n_cells = 1.25 * k * float(draws.n_clusters.sum())
     return n_cells > _CELLS or n_items * min(draws.n_draws, _DRAWS) * k > _WORK
+
+
+def searchable(some: Sample) -> Evidence | None:
+    """The sample with as many of its draws as greedy runs can do with, None if too few.
+
+    That is all of them, unless there are so many that the runs would keep too much.
+    """
+    draws, k = some.evidence.distinct, usual_clusters(some.draws)
+    if not has_many_clusters(some.draws, some.landmarks.size):
+        return some.evidence
+    room = 0.9 * _CELLS / (1.25 * k * float(draws.n_clusters.mean()))
+    n_draws = min(draws.n_draws, int(room), _THIN)
+    if n_draws < min(draws.n_draws, _THINNEST):
+        return None
+    thin = draws.take(np.linspace(0, draws.n_draws - 1, n_draws).astype(int))
+    if has_many_clusters(thin, some.landmarks.size):
+        return None
+    return Evidence(draws=thin, n_jobs=some.evidence.n_jobs, held=True)
 
 
 def central_draw(some: Sample, loss: RatioLoss) -> int:

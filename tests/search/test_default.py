@@ -1,0 +1,63 @@
+"""The default search where its first runs agree, and all of them are wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import partita as pt
+from partita.search import _greedy_plan
+
+
+def scattered(n, n_draws, k, seed):
+    """One partition with clusters split and merged, and items misplaced, anew in every draw."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(k, n, p=rng.dirichlet(np.full(k, 2.0)))
+    side, misplaced = rng.integers(0, 2, n), rng.beta(1, 2, n)
+    out = np.empty((n_draws, n), dtype=np.int64)
+    for draw in out:
+        labels = truth.copy()
+        for cluster in np.flatnonzero(rng.random(k) < 0.4):
+            inside = truth == cluster
+            if rng.random() < 0.5:
+                labels[inside] = rng.integers(k)
+            else:
+                way = side if rng.random() < 0.7 else rng.integers(0, 2, n)
+                labels[inside & (way == 1)] = k + cluster
+        moved = rng.random(n) < misplaced
+        labels[moved] = rng.integers(0, k + 1, int(moved.sum()))
+        draw[:] = labels
+    return out
+
+
+@pytest.mark.parametrize("rng", range(3))
+def test_one_cluster_is_found_where_the_runs_agree_on_several(rng):
+    draws = scattered(60, 500, 4, 70336)
+    one = pt.expected_loss(np.zeros(60, dtype=int), draws, loss="vi")
+    assert pt.estimate(draws, loss="vi", rng=rng).expected_loss <= one
+
+
+def test_one_cluster_is_not_tried_where_it_is_far_worse(monkeypatch):
+    seen = []
+    before = _greedy_plan.Plan._runs
+
+    def runs(self, shared, tasks, *args, **kwargs):
+        seen.extend(task[0] for task in tasks)
+        return before(self, shared, tasks, *args, **kwargs)
+
+    monkeypatch.setattr(_greedy_plan.Plan, "_runs", runs)
+    draws = pt.datasets.simulate_draws(40, 60, n_clusters=4, noise=0.05, rng=0)
+    assert pt.estimate(draws, loss="vi", rng=0).n_clusters == 4
+    assert seen
+    assert "one" not in seen
+
+
+def test_of_many_draws_a_cluster_is_split_off_that_few_of_them_do_not_show():
+    """Three galaxies far out: fewer draws leave them with the rest, all of them do not."""
+    draws = pt.sample_mixture(
+        pt.datasets.load_galaxies().data, prior="paper", n_draws=2_500, n_burn=2_500, n_chains=4,
+        rng=1, n_jobs=2,
+    ).thin(2)  # fmt: skip
+    three = np.repeat([0, 1, 2], [7, 72, 3])
+    bar = pt.expected_loss(three, draws, loss="vi") + 1e-12
+    assert all(pt.estimate(draws, loss="vi", rng=rng).expected_loss <= bar for rng in range(3))
