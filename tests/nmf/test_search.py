@@ -54,3 +54,9 @@ def test_a_search_says_what_is_not_as_ever():
     how = pt.search.NMF("ls", ranks=range(3, 5), n_init=4, polish=True)
     assert repr(how) == "NMF('ls', ranks=(3, 4), n_init=4, polish=True)"
     assert eval(repr(how), {"NMF": pt.search.NMF}) == how
+
+
+def test_where_all_ranks_are_too_many_n_is_the_rank():
+    draws = pt.datasets.simulate_draws(6, 20, n_clusters=2, rng=0)
+    best = pt.estimate(draws, search=pt.search.NMF("kl", ranks=(40,), n_init=1), rng=0)
+    assert [step.rank for step in best.path] == [6]

@@ -23,6 +23,8 @@ def test_ranks_are_checked():
     with pytest.raises(pt.errors.InvalidValueError, match="ranks"):
         Spectral([])
     assert Spectral(3).ranks == (3,)
+    with pytest.raises(pt.errors.InvalidValueError, match=r"at most the number of items, 3; got 4"):
+        pt.estimate([[0, 0, 1], [0, 1, 1]], search=Spectral(ranks=(4, 5)))
 
 
 def test_leiden_at_one_minus_half_a_minimises_binder():
@@ -46,7 +48,9 @@ def test_without_leidenalg_the_error_names_it(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(pt.errors.MissingDependencyError, match="pip install leidenalg"):
+    with pytest.raises(
+        pt.errors.MissingDependencyError, match=r"pip install 'partita\[community\]'"
+    ):
         pt.estimate(np.zeros((2, 3), dtype=int), search="community")
 
 

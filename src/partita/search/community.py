@@ -85,7 +85,7 @@ def _graph(matrix: Any) -> tuple[Any, Any]:
     except ImportError as error:
         raise MissingDependencyError(
             "`search` 'community' needs leidenalg, which partita does not install; "
-            "pip install leidenalg (it is under the GPL)."
+            "pip install 'partita[community]' (it is under the GPL)."
         ) from error
     rows, cols = np.nonzero(np.triu(matrix, 1))
     graph = igraph.Graph(n=matrix.shape[0], edges=np.column_stack([rows, cols]))

@@ -33,7 +33,7 @@ class NMF:
     For each rank the restart of least objective is kept, and the loss then chooses among the
     ranks. The scale of H is a choice that changes the partition (see :func:`partita.factorize`),
     so each reading is offered and the loss chooses among those too; ``info["reading"]`` says
-    which won. Ranks beyond the number of items are left out.
+    which won. Ranks beyond the number of items are left out; if all are, n is the one rank.
 
     Beyond 1,500 items, unless the similarity is given as a matrix or (up to 5,000 items) there are
     more than four draws an item, ``ls``, ``offset`` and

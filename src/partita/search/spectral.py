@@ -27,7 +27,7 @@ class Spectral:
     Parameters
     ----------
     ranks : iterable of int
-        The numbers of clusters to try; those above n are left out.
+        The numbers of clusters to try; those above n are left out, and one must remain.
 
     References
     ----------
@@ -53,6 +53,11 @@ class Spectral:
         check_room("spectral", evidence, _COPIES)
         matrix = evidence.similarity.to_dense(n_jobs=n_jobs)
         n = evidence.n_items
+        if min(self.ranks) > n:
+            raise InvalidValueError(
+                f"`ranks` of search 'spectral' must have one that is at most the number of items, "
+                f"{n}; got {', '.join(map(str, self.ranks))}. Give smaller ones."
+            )
         seeds = rng.integers(2**31, size=len(self.ranks))
         for rank, seed in zip(self.ranks, seeds, strict=True):
             if rank == 1 or n == 1:
@@ -69,7 +74,7 @@ def _fit(matrix: Any, rank: int, seed: int) -> Any:
         from sklearn.cluster import SpectralClustering
     except ImportError as error:
         raise MissingDependencyError(
-            "`search` 'spectral' needs scikit-learn; pip install scikit-learn."
+            "`search` 'spectral' needs scikit-learn; pip install 'partita[sklearn]'."
         ) from error
     from threadpoolctl import threadpool_limits
 
