@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import partita as pt
 from partita.partitions import enumerate_partitions
 from partita.search import _cliques, _program
 
@@ -88,6 +89,41 @@ def test_solving_in_slices_changes_nothing(monkeypatch):
         bounds.append(program.bound())
     assert bounds[1] == pytest.approx(bounds[0], abs=1e-6)
     assert bounds[0] > np.minimum(d, 0).sum() / 2 + 0.1
+
+
+def test_rows_that_there_is_no_time_for_are_not_added(monkeypatch):
+    pytest.importorskip("highspy")
+    d = costs(5, 12)
+    triangles = [
+        (j, i, k) for i in range(12) for k in range(i) for j in range(12) if j not in (i, k)
+    ]
+    program = _program.Program(d)
+    assert program.add(triangles[:100], np.inf)
+    program.solve(np.inf)
+    before = program.bound(), dict(program.columns), list(program.starts), list(program.members)
+    monkeypatch.setattr(_program, "_AT_A_TIME", 50)
+    assert not program.add(triangles[100:], 0.0)
+    after = program.bound(), program.columns, program.starts, program.members
+    assert before == after
+    assert program.add(triangles[100:], np.inf)
+    program.solve(np.inf)
+    assert program.bound() > before[0]
+
+
+def test_a_program_that_cannot_be_set_up_in_time_is_not_begun(monkeypatch):
+    pytest.importorskip("highspy")
+    draws = pt.Draws(np.random.default_rng(3).integers(0, 3, (9, 30)))
+    proof = pt.certify(np.arange(30) % 3, draws, time_limit=600.0)
+    assert proof.method == "linear program"
+    monkeypatch.setattr(_program, "_PER_ROW", 1e6)
+    with pytest.warns(pt.errors.PartitaWarning, match="time_limit"):
+        late = pt.certify(np.arange(30) % 3, draws, time_limit=600.0)
+    assert late.cut_short
+    assert late.method == "triangles"
+    assert late.lower_bound < proof.lower_bound
+    with pytest.warns(pt.errors.PartitaWarning, match="time_limit"):
+        best = pt.estimate(draws, loss="binder", search=pt.search.Exact(time_limit=600.0), rng=0)
+    assert not best.info["is_optimal"]
 
 
 def test_a_pair_that_is_fixed_counts():

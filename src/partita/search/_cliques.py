@@ -15,7 +15,7 @@ import numpy as np
 
 from partita.errors import MissingDependencyError, PartitaWarning
 from partita.search._debts import settle
-from partita.search._program import Program, prove, solver
+from partita.search._program import Program, has_time_for, prove, solver
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,11 +76,18 @@ class Part:
         """Whether no partition is better than the one given."""
         return self.gap <= self.tolerance
 
-    def program(self, deadline: float) -> Program:
-        """Raise the bound by linear programming, from the triangles that matter."""
+    def program(self, deadline: float) -> Program | None:
+        """Raise the bound by linear programming, from the triangles that matter.
+
+        None if there is no time to set the program up.
+        """
+        if not has_time_for(len(self.triangles), deadline):
+            return None
         program = Program(self.d)
         if len(self.triangles):
-            program.add([tuple(row) for row in np.unique(self.triangles, axis=0).tolist()])
+            rows = [tuple(row) for row in np.unique(self.triangles, axis=0).tolist()]
+            if not program.add(rows, deadline):
+                return None
             program.solve(deadline)
         self.bound = max(self.bound, program.cut(self.cost - self.tolerance, deadline))
         return program
@@ -88,8 +95,8 @@ class Part:
 
 def lower_bound(
     d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
-) -> tuple[float, str]:
-    """Return a lower bound of Σ d x over all partitions, and what it took.
+) -> tuple[float, str, bool]:
+    """Return a lower bound of Σ d x over all partitions, what it took, and if time was too short.
 
     Component by component; one that is all attraction is its own optimum. All are bounded around
     ``labels`` before the first program is solved, the one with most to gain first.
@@ -103,12 +110,12 @@ def lower_bound(
         else:
             parts.append(Part(own, labels[items], deadline, share * items.size))
     wide = sorted((part for part in parts if not part.is_proved), key=lambda part: -part.gap)
-    is_programmed = bool(wide) and time.monotonic() < deadline and _can_program()
-    for part in wide if is_programmed else ():
-        if time.monotonic() < deadline:
-            part.program(deadline)
+    is_able = bool(wide) and time.monotonic() < deadline and _can_program()
+    programs = [part.program(deadline) for part in wide if is_able]
+    is_programmed = any(program is not None for program in programs)
     method = "linear program" if is_programmed else "triangles" if parts else "threshold"
-    return total + sum(part.bound for part in parts), method
+    is_late = None in programs or time.monotonic() >= deadline
+    return total + sum(part.bound for part in parts), method, is_late
 
 
 def _can_program() -> bool:
@@ -133,8 +140,12 @@ def minimise(
     part = Part(d, labels, clock.deadline, tolerance)
     if part.is_proved or clock.is_up():
         return labels, part.is_proved, part.bound
+    program = part.program(clock.deadline)
+    if program is None:
+        clock.has_ended_work = True
+        return labels, False, part.bound
     best: list[Any] = [part.cost, labels]
-    proved = _branch(part.program(clock.deadline), best, tolerance, clock, branches)
+    proved = _branch(program, best, tolerance, clock, branches)
     return np.asarray(best[1], dtype=np.int64), proved, float(best[0]) if proved else part.bound
 
 

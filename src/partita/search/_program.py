@@ -32,6 +32,13 @@ _SLICE = 1000  # iterations of simplex before Ctrl-C is looked at
 _SUMMED = 64  # roundings on a term's way into a sum that is made pairwise, and to spare
 _LOOK, _RISE = 10, 0.02  # rounds in which the bound must rise by this share of the gap
 _CALL = 5_000_000  # steps of a compiled call
+_PER_ROW = 1.2e-5  # seconds for a row, to be added, to be solved with at all and to be proved by
+_AT_A_TIME = 2_000  # rows that are added before the clock is looked at
+
+
+def has_time_for(n_rows: int, deadline: float) -> bool:
+    """Whether so many rows can be added to a program before the deadline, and be of use."""
+    return time.monotonic() + _PER_ROW * n_rows < deadline
 
 
 def _compiled() -> Any:
@@ -72,6 +79,7 @@ class Program:
     x: Matrix = field(init=False)
     y: NDArray[np.float64] = field(init=False)
     fixed: dict[int, float] = field(default_factory=dict)
+    seconds: float = 0.0  # that it took to add the rows
 
     def __post_init__(self) -> None:
         self.x = (self.d < 0).astype(np.float64)
@@ -105,13 +113,22 @@ class Program:
             for centre in np.flatnonzero(leaves[:, 0] >= 0).tolist()
         ]
 
-    def add(self, stars: list[tuple[int, ...]]) -> None:
-        """Add stars as rows, and columns for the pairs that are new."""
+    def add(self, stars: list[tuple[int, ...]], deadline: float = np.inf) -> bool:
+        """Add stars as rows, and columns for the pairs that are new.
+
+        False, and nothing is added, if it turns out that this leaves no time to solve.
+        """
+        began, known_stars = time.monotonic(), len(self.starts)
         index: list[int] = []
         value: list[float] = []
         start: list[int] = []
         known = len(self.columns)
-        for centre, *leaves in stars:
+        for done, (centre, *leaves) in enumerate(stars):
+            if done and done % _AT_A_TIME == 0:
+                now = time.monotonic()
+                if now + 2 * (now - began) * (len(stars) / done - 0.5) > deadline:
+                    self._forget(known, known_stars)
+                    return False
             start.append(len(index))
             pairs = [_pair(centre, leaf) for leaf in leaves]
             value += [1.0] * len(pairs)
@@ -132,9 +149,21 @@ class Program:
             m, np.full(m, -np.inf), np.ones(m), len(index), np.array(start, np.int32),
             np.array(index, np.int32), np.array(value),
         )  # fmt: skip
+        self.seconds += time.monotonic() - began
+        return True
+
+    def _forget(self, n_columns: int, n_starts: int) -> None:
+        """Drop the pairs and stars that were noted after so many."""
+        for pair in list(self.columns)[n_columns:]:
+            del self.columns[pair]
+        del self.starts[n_starts:], self.members[self.starts[n_starts - 1] :]
 
     def solve(self, deadline: float) -> None:
-        """Solve the program as it is, from the last basis."""
+        """Solve the program as it is, from the last basis.
+
+        What it takes to prove a bound from the solution, about half of adding rows, is left over.
+        """
+        deadline -= self.seconds / 2
         while True:
             left = max(deadline - time.monotonic(), 0.01)
             self.solver.setOptionValue("time_limit", self.solver.getRunTime() + left)
@@ -192,7 +221,8 @@ class Program:
             found = self.triangles(max(500, 4 * self.d.shape[0]), deadline) + self.stars(deadline)
             if not found:
                 break
-            self.add(found)
+            if not self.add(found, deadline):
+                break
             self.solve(deadline)
             bounds.append(max(bounds[-1], self.bound()))
         return bounds[-1]
