@@ -117,3 +117,52 @@ def test_a_certificate_far_off_is_in_plain_figures():
     proof = pt.certify(np.zeros(4, dtype=int), np.eye(4), loss=pt.losses.Binder(a=2))
     assert proof.lower_bound >= 0.0
     assert str(proof.lower_bound)[0] != "-"
+
+
+def test_draws_in_place_of_a_similarity_are_to_be_called_so(capsys, files, draws):
+    with pytest.raises(pt.errors.InvalidValueError, match=r"If these are draws, say so: Draws\("):
+        pt.certify(draws.labels[0], draws.labels)
+    err = said(capsys, "estimate", files / "draws.npy", "--similarity")
+    assert "If these are draws, say so by leaving --similarity out." in err
+
+
+def test_the_expected_loss_of_an_estimate_is_that_of_its_labels(draws):
+    best = pt.estimate(draws, search="draws", rng=0)
+    assert pt.expected_loss(best, draws) == pt.expected_loss(best.labels, draws)
+
+
+def test_a_search_that_is_no_kind_of_start_is_passed_as_an_object():
+    with pytest.raises(pt.errors.InvalidValueError, match=r"such as search.Spectral\(\)"):
+        Greedy(starts=("spectral",))
+
+
+def test_losses_that_greedy_cannot_score_are_answered_without_python(capsys, files):
+    err = said(capsys, "estimate", files / "draws.npy", "--loss", "zero-one", "--search", "greedy")
+    assert err.endswith("such as 'draws' or 'average'.\n")
+
+
+def test_many_partitions_where_one_is_judged_are_counted(capsys, files, draws):
+    err = said(capsys, "certify", files / "draws.npy", "--labels", files / "draws.npy")
+    rows, columns = draws.labels.shape
+    assert f"holds {rows} rows and {columns} columns of labels." in err
+
+
+@pytest.mark.parametrize(
+    ("search", "known"), [("community", ""), ("greedy", "`time_limit`"), ("nmf-kl", "`ranks`")]
+)
+def test_an_interrupt_advises_only_what_the_search_takes(draws, monkeypatch, search, known):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(pt.search.NAMES[search]), "candidates", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="no partition had been found yet") as ended:
+        pt.estimate(draws, search=search)
+    assert known in str(ended.value)
+    assert ("time_limit" in str(ended.value)) == (search != "community")
+    assert ("ranks" in str(ended.value)) == (search == "nmf-kl")
+
+
+def test_a_wanted_number_of_clusters_on_a_similarity_is_binders(files):
+    psm = pt.Similarity(np.load(files / "psm.npy"))
+    with pytest.raises(pt.errors.InvalidTypeError, match="such as 'binder'; got 'vi-lower"):
+        pt.estimate(psm, n_clusters=3)

@@ -35,7 +35,8 @@ def read(option: str, path: str, items: Sequence[str] | None = None) -> NDArray[
     if 1 not in labels.shape:
         raise InvalidValueError(
             f"{option} must be one row or one column of labels, names and labels in two columns, "
-            f"or an estimate that partita wrote; {path!r} holds {min(labels.shape)} of labels."
+            f"or an estimate that partita wrote; {path!r} holds {labels.shape[0]} rows and "
+            f"{labels.shape[1]} columns of labels."
         )
     names = table.item_names if labels.shape[0] == 1 else None
     order = order_of(names, items, option, is_ours=names is not None and _is_ours(path))

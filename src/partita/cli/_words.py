@@ -21,6 +21,9 @@ _ARGUMENTS = {
     "configuration": ("--configurations",),
 }
 _VALUES = (
+    (r", or subclass partita\.losses\.RatioLoss", ""),
+    (r"use search\.Greedy\(max_clusters=\d+\)", "use --search greedy"),
+    (r": Draws\(labels\)\.", " by leaving --similarity out."),
     (r"header=True", "--header"),
     (r"header=False", "--no-header"),
     (r"index=False", "--no-index"),

@@ -35,8 +35,7 @@ _INTERRUPTED = "The search was interrupted; this is the best partition that it h
 _LATE = "`time_limit` was too short for all of the searches. Allow more seconds."
 _NOTHING_YET = (
     "no partition had been found yet, and nothing was written: the draws were still being read, or "
-    "the first runs had not ended. `time_limit` ends a search with the best so far; fewer `ranks` "
-    "and restarts of NMF, or thinned draws, give a first answer sooner."
+    "the first runs had not ended."
 )
 
 
@@ -133,7 +132,7 @@ def estimate(
     def run(weighted: Loss) -> Estimate:
         return _minimise(parts, weighted, evidence, seed, n_jobs, said, deadline)
 
-    with _nothing_yet():
+    with _nothing_yet(parts):
         if n_clusters is not None:
             found, about = for_clusters(chosen, n_clusters, evidence, run, deadline)
             said = said if about is None else {about: None}
@@ -145,14 +144,22 @@ def estimate(
 
 
 @contextmanager
-def _nothing_yet() -> Iterator[None]:
-    """Say of Ctrl-C why there is no answer."""
+def _nothing_yet(parts: tuple[Search, ...] = ()) -> Iterator[None]:
+    """Say of Ctrl-C why there is no answer, and what gives these searches one sooner."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
         if interrupt.args:
             raise
-        raise KeyboardInterrupt(_NOTHING_YET) from None
+        said = [_NOTHING_YET]
+        if parts and all(hasattr(one, "time_limit") for one in parts):
+            said.append("`time_limit` ends a search with the best so far.")
+        factorises = any(isinstance(one, searches.NMF) for one in parts)
+        fewer = (
+            "Fewer `ranks` and restarts of NMF, or thinned draws," if factorises else "Fewer draws"
+        )
+        said.append(f"{fewer} give a first answer sooner.")
+        raise KeyboardInterrupt(" ".join(said)) from None
 
 
 def _minimise(
@@ -215,7 +222,7 @@ def expected_loss(
 
     Parameters
     ----------
-    labels : array-like of shape (n,) or (p, n)
+    labels : array-like of shape (n,) or (p, n), or Estimate
         One partition, or one a row.
     data : Draws, Similarity or anything that can become draws
     loss : str or Loss, optional
@@ -237,7 +244,7 @@ def expected_loss(
     n_jobs = validate.n_jobs(n_jobs)
     evidence = as_evidence(data, n_jobs=n_jobs)
     chosen = _loss(loss, evidence)
-    partitions = validate.whole_numbers("labels", labels)
+    partitions = validate.whole_numbers("labels", getattr(labels, "labels", labels))
     many = partitions.ndim == 2
     if partitions.ndim not in (1, 2) or partitions.shape[-1] != evidence.n_items:
         raise InvalidValueError(

@@ -25,9 +25,9 @@ def check(loss: Loss) -> RatioLoss:
     """Return the loss if the compiled moves can score it, or say what to use instead."""
     if not isinstance(loss, RatioLoss):
         raise InvalidTypeError(
-            "`loss` must be a RatioLoss for a greedy search, which changes a partition an item at "
-            f"a time; got {name_of(loss)!r}. Subclass partita.losses.RatioLoss, or use a search "
-            "that only scores whole partitions, such as 'draws' or 'average'."
+            "`loss` must be one that a greedy search can score while it changes a partition an "
+            f"item at a time; got {name_of(loss)!r}. Use a search that only scores whole "
+            "partitions, such as 'draws' or 'average', or subclass partita.losses.RatioLoss."
         )
     return loss
 

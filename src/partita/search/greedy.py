@@ -210,7 +210,12 @@ def _labels_of(start: Any) -> Any:
 
 def _check_start(start: Any) -> None:
     if isinstance(start, str):
-        validate.choice("starts", start, KINDS)
+        try:
+            validate.choice("starts", start, KINDS)
+        except InvalidValueError as error:
+            raise InvalidValueError(
+                f"{error} Another search is passed as an object, such as search.Spectral()."
+            ) from None
     elif hasattr(start, "candidates") and not isinstance(start, type):
         return
     elif isinstance(start, np.ndarray | list):

@@ -84,7 +84,7 @@ def checked(matrix: Any) -> FloatArray:
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise InvalidValueError(
             f"A similarity must be square, items by items; got shape {array.shape}. If these are "
-            "draws, pass them as they are or as Draws."
+            "draws, say so: Draws(labels)."
         )
     if array.shape[0] == 0:
         raise InvalidValueError("A similarity must have at least one item; got none.")
