@@ -20,6 +20,7 @@ from partita.search import Greedy, Linkage, polish
 from partita.search._greedy_blocks import recombine
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
+from partita.search._greedy_kinds import Starts
 from partita.search._greedy_plan import Plan
 from partita.search._greedy_problem import problem
 from partita.search._greedy_proposals import attempt
@@ -449,6 +450,19 @@ def test_every_kind_of_start_gives_an_answer(kind):
     assert (
         best.expected_loss <= pt.estimate(draws, loss="vi", search="average").expected_loss + 1e-9
     )
+
+
+def test_starts_that_no_run_begins_from_are_not_made(monkeypatch):
+    draws = pt.datasets.simulate_draws(20, 30, n_clusters=3, noise=0.1, rng=0)
+    made, plain = [], Starts._made
+    monkeypatch.setattr(
+        Starts, "_made", lambda self, kind, *args: made.append(kind) or plain(self, kind, *args)
+    )
+    for n_runs, kinds in ((1, []), (2, ["average"]), (3, ["average", "one"]), (9, None)):
+        made.clear()
+        search = Greedy(n_runs=n_runs, starts=("sequential", "average", "one", "nmf"))
+        pt.estimate(draws, loss="vi", search=search, rng=0)
+        assert made == (["average", "one", "nmf"] if kinds is None else kinds)
 
 
 @pytest.mark.parametrize("loss", ALL, ids=repr)

@@ -52,7 +52,7 @@ class Starts:
 
     def each(self, n_runs: int, rng: np.random.Generator) -> list[Start]:
         """So many starts, going round the kinds."""
-        kinds = self.of_kinds([n_runs for _ in self.kinds], rng)
+        kinds = self.of_kinds([n_runs for _ in self.kinds], rng, most=n_runs)
         if not any(kinds):
             kinds = [[("sequential", None)] * n_runs]
         out: list[Start] = []
@@ -61,13 +61,18 @@ class Starts:
         return out[:n_runs]
 
     def of_kinds(
-        self, counts: Sequence[int], rng: np.random.Generator, done: Sequence[int] | None = None
+        self,
+        counts: Sequence[int],
+        rng: np.random.Generator,
+        done: Sequence[int] | None = None,
+        most: int | None = None,
     ) -> list[list[Start]]:
-        """So many starts of each kind, but for those ``done``."""
+        """So many starts of each kind, but for those ``done``, of ``most`` kinds."""
         kinds: list[list[Start]] = []
         for i, kind in enumerate(self.kinds):
             n_done = done[i] if done else 0
-            if counts[i] <= n_done or (any(kinds) and self.clock.is_up()):
+            is_enough = most is not None and sum(map(bool, kinds)) >= most
+            if counts[i] <= n_done or is_enough or (any(kinds) and self.clock.is_up()):
                 kinds.append([])
             else:
                 kinds.append(self._of_kind(kind, counts[i], rng)[n_done:])
