@@ -10,7 +10,8 @@ K and none), GreedyEPL and mcclust.ext's greedy where R has them; Leiden on Bind
 leidenalg is installed; and any PROGRAM that, given a CSV of draws and salso's name of a loss,
 prints a line "name seconds labels..." for each of its answers. A cell is won when our loss is no
 higher than the least of theirs. Where ours is lower, the share of our time is given at which we had
-come below it.
+come below it. At the end comes, for each peer, the median ratio of its seconds to the median of
+ours, with the range, by loss and by items x draws.
 With --results every row is kept in a file, and a later run goes on where that one ended; with
 --peers the peers' answers and seconds are, so that they need not run again beside another of ours
 on the same machine. Seconds are of the processor; what a peer has not answered in --patience
@@ -24,6 +25,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import re
 import resource
 import shutil
 import subprocess
@@ -31,6 +33,7 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -129,6 +132,7 @@ def rivals(labels, loss, program, patience):
                 name, seconds, *values = line.split()
                 found[name] = (np.array(values, dtype=int), float(seconds))
     if loss == "binder" and importlib.util.find_spec("leidenalg"):
+        pt.estimate(labels[:50], loss=loss, search="community", rng=0)  # import it
         start = time.process_time()
         leiden = pt.estimate(labels, loss=loss, search="community", rng=0).labels
         found["leiden"] = (leiden, time.process_time() - start)
@@ -164,20 +168,20 @@ def row(loss, name, labels, options):
 
 
 def show(row):
-    """One line for a row."""
-    worst, quickest = max(row["partita"]), min(row["seconds"])
-    text = f"{row['loss']:15s} {row['case']:36s} partita {worst:.6f} {quickest:7.3f}s"
+    """One line for a row: the worst loss and the median seconds of the seeds."""
+    worst, usual = max(row["partita"]), median(row["seconds"])
+    text = f"{row['loss']:15s} {row['case']:36s} partita {worst:.6f} {usual:7.3f}s"
     for rival, (value, taken, share) in row["rivals"].items():
-        text += f" | {rival} {value:.6f} {taken:.2f}s ({taken / quickest:.1f}x"
-        text += f", {taken / quickest / max(share, 1e-2):.0f}x to its loss)" if share else ")"
+        text += f" | {rival} {value:.6f} {taken:.2f}s ({taken / usual:.1f}x"
+        text += f", {taken / usual / max(share, 1e-2):.0f}x to its loss)" if share else ")"
         text += " LOST" if worst > value + 1e-9 else ""
     if "gap" in row:
-        text += f" | proved to {100 * row['gap']:.4f}%"
+        text += f" | proved to {100 * row['gap'] / (row['partita'][0] or 1):.4f}%"
     print(text, flush=True)
 
 
 def summary(rows, limit):
-    """Of the cells with a rival, how many were lost, by how much at most; and who took too long."""
+    """How many of the cells with a rival were lost, and by how much; who took too long; ratios."""
     margins = []
     for one in rows:
         best = min((value for value, *_ in one["rivals"].values()), default=None)
@@ -190,6 +194,34 @@ def summary(rows, limit):
         print(
             f"{late} of {len(seconds)} runs took over {1.1 * limit:.3g} s, {max(seconds):.3f} s at most"
         )
+    ratios(rows)
+
+
+def ratios(rows):
+    """For each peer a table of its seconds over the median of ours: losses by items x draws."""
+    found = {}
+    for one in rows:
+        size = re.search(r"n=(\d+) M=(\d+)", one["case"])
+        size = f"{int(size[1]):,} x {int(size[2]):,}" if size else one["case"]
+        for peer, (_, taken, _) in one["rivals"].items():
+            cells = found.setdefault(peer, {}).setdefault(one["loss"], {})
+            cells.setdefault(size, []).append(taken / median(one["seconds"]))
+    for peer, losses in found.items():
+        sizes = list(dict.fromkeys(size for cells in losses.values() for size in cells))
+        print(f"\n| ratio, {peer} | {' | '.join(sizes)} |\n|{'---|' * (1 + len(sizes))}")
+        for loss, cells in losses.items():
+            print(f"| {loss} | {' | '.join(spread(cells.get(size)) for size in sizes)} |")
+
+
+def spread(values):
+    """The median of some ratios and their range, in two digits."""
+    if not values:
+        return ""
+    middle, low, high = (
+        f"{x:.1f}" if x < 10 else f"{float(f'{x:.2g}'):,.0f}"
+        for x in (median(values), min(values), max(values))
+    )
+    return f"{middle} ({low} to {high})" if len(values) > 1 else middle
 
 
 def main():
