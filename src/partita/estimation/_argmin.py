@@ -76,7 +76,8 @@ def estimate(
     time_limit : float, optional
         Seconds for each search, after which the best so far is returned; the same as the
         ``time_limit`` of a search. With ``n_clusters``, seconds for the whole call: each weight's
-        searches get what is left of them.
+        searches get what is left of them. The first use in an environment compiles loops, which
+        counts.
     device : str, optional
         Where the NMF searches factorise: "cuda", "cuda:1", or with the library named,
         "torch:cuda", "cupy:cuda", "torch:cpu".

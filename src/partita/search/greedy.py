@@ -67,6 +67,7 @@ class Greedy:
         come first, and the others only where these do not agree or are quick.
     time_limit : float, optional
         Seconds after which the best so far is returned, with a warning if there was more to try.
+        The first use in an environment compiles loops, which counts.
     moves : tuple of str
         Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"``, ``"graft"`` (take a cluster
         over from a draw, or what is similar to an item, and let the rest settle) and ``"chain"``
