@@ -1,6 +1,7 @@
 """Searches: ways of supplying candidate partitions for the argmin of eq. 8.
 
-One file a search; none imports another; what they share is in ``_common`` and ``_hierarchy``.
+One file a search; none imports another; what they share, and what one of them is made of, is in
+files whose names begin with ``_``, such as ``_common`` for all and ``_greedy_*`` for Greedy.
 ``NAMES`` maps the public strings to values, ``METHODS`` the paper's names to a loss and a search;
 to add a search, write one file and one line here.
 """
