@@ -54,6 +54,16 @@ def test_labels_are_those_of_estimate(draws, kind):
     assert np.array_equal(matrix.labels_, wanted.labels)
 
 
+def test_a_number_of_clusters_and_a_limit_are_those_of_estimate(draws):
+    items = draws.labels.T
+    fitted = PartitionEstimator(n_clusters=2, random_state=3).fit(items)
+    assert fitted.n_clusters_ == 2
+    assert np.array_equal(fitted.labels_, pt.estimate(draws, n_clusters=2, rng=3).labels)
+    with pytest.warns(pt.errors.PartitaWarning, match="`time_limit` was too short"):
+        fitted = PartitionEstimator(time_limit=1e-9, random_state=3).fit(items)
+    assert fitted.estimate_.info["cut_short"]
+
+
 def test_any_numbers_name_clusters(draws):
     named = np.array([-2.0, 7.0, 0.0, 1e6])[draws.labels.T % 4]
     plain = PartitionEstimator(random_state=0).fit(draws.labels.T % 4)

@@ -18,6 +18,11 @@ class PartitionEstimator(ClusterMixin, BaseEstimator):
     loss : str or Loss, optional
         As for :func:`partita.estimate`.
     search : str, Search or list of them
+    n_clusters : int, optional
+        Weigh the loss, ``vi`` or ``binder``, so that there are this many clusters.
+    time_limit : float, optional
+        Seconds for each search or, with ``n_clusters``, for all, after which the best so far is
+        taken.
     metric : {"draws", "precomputed"}
         What X is: labels, items in rows and draws in columns, or a similarity matrix.
     n_jobs : int, optional
@@ -46,12 +51,16 @@ class PartitionEstimator(ClusterMixin, BaseEstimator):
         *,
         loss: Any = None,
         search: Any = "auto",
+        n_clusters: int | None = None,
+        time_limit: float | None = None,
         metric: str = "draws",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.loss = loss
         self.search = search
+        self.n_clusters = n_clusters
+        self.time_limit = time_limit
         self.metric = metric
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -70,6 +79,8 @@ class PartitionEstimator(ClusterMixin, BaseEstimator):
             read_evidence(self, X, draw_weight),
             loss=self.loss,
             search=self.search,
+            n_clusters=self.n_clusters,
+            time_limit=self.time_limit,
             rng=seed_of(self.random_state),
             n_jobs=1 if self.n_jobs is None else self.n_jobs,
         )
