@@ -37,7 +37,7 @@ def for_clusters(
     if "a" not in getattr(type(loss), "__dataclass_fields__", {}):
         able = "'binder'" if evidence.is_similarity else "'vi' or 'binder'"
         raise InvalidTypeError(
-            f"`n_clusters` needs a loss with a weight `a`, such as {able}; got {name_of(loss)!r}."
+            f"`n_clusters` needs a loss with a weight, such as {able}; got {name_of(loss)!r}."
         )
     low, high, a = 0.0, 2.0, float(anything.a)
     best: Estimate | None = None
