@@ -61,3 +61,24 @@ def test_of_many_draws_a_cluster_is_split_off_that_few_of_them_do_not_show():
     three = np.repeat([0, 1, 2], [7, 72, 3])
     bar = pt.expected_loss(three, draws, loss="vi") + 1e-12
     assert all(pt.estimate(draws, loss="vi", rng=rng).expected_loss <= bar for rng in range(3))
+
+
+@pytest.mark.parametrize("loss", ["binder", "pear", "vi-lower-bound"])
+def test_items_of_the_same_row_are_one_weighted_item_on_the_similarity_too(loss, monkeypatch):
+    few = scattered(20, 100, 4, 3)
+    labels = few[:, np.arange(200) % 20]
+    seen = []
+    before = _greedy_plan.problem
+
+    def problem(*args, **kwargs):
+        seen.append(before(*args, **kwargs))
+        return seen[-1]
+
+    monkeypatch.setattr(_greedy_plan, "problem", problem)
+    best = pt.estimate(labels, loss=loss, rng=0)
+    assert [one.n for one in seen] == [20, 200]  # at last every item alone may move
+    np.testing.assert_array_equal(seen[0].weight, np.full(20, 10))
+    np.testing.assert_array_equal(best.labels[:180], best.labels[20:])
+    assert best.expected_loss == pytest.approx(pt.expected_loss(best.labels, labels, loss=loss))
+    only = pt.estimate(labels, loss=loss, search=pt.search.Greedy(n_runs=3), rng=0)
+    assert best.expected_loss <= only.expected_loss + 1e-12

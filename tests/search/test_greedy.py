@@ -62,13 +62,14 @@ def problems(loss, evidence):
     """Every way in which the loss can be searched."""
     if loss.needs != "draws":
         yield SimilarityProblem(evidence.similarity, loss)
+        yield SimilarityProblem(evidence.similarity, loss, merge=True)
     if loss.needs != "similarity":
         yield DrawsProblem(evidence.distinct, loss)
         yield DrawsProblem(evidence.distinct, loss, merge=False)
 
 
 def value_of(state, loss, evidence):
-    labels = state.problem.expand(state.labels)
+    labels = state.problem.items.expand(state.labels)
     return losses.expected(loss, labels[None, :], evidence)[0]
 
 
@@ -481,7 +482,7 @@ def test_merging_costs_what_was_foretold(loss):
         Run(state, np.random.default_rng(0), 15, Clock()).grow()
         pairs, values = state.merge_values()
         for (a, b), value in zip(pairs.tolist(), values, strict=True):
-            labels = shared.expand(state.labels)
+            labels = shared.items.expand(state.labels)
             labels[labels == a] = b
             assert_allclose(value, losses.expected(loss, labels[None, :], evidence)[0], atol=1e-9)
 
@@ -750,7 +751,7 @@ def test_a_change_that_never_finds_room_in_one_call_is_left_to_be_made_in_parts(
     evidence = Evidence(draws=pt.Draws([truth, np.roll(truth, 1), np.roll(truth, 2)]))
     for shared in problems(NAMED[name], evidence):
         state, items = shared.state(), np.arange(shared.n)
-        state.load(shared.compress(truth))
+        state.load(shared.items.compress(truth))
         monkeypatch.setattr(type(state), "shake", lambda *_: kernels.greedy_proposals.ASKED)
         assert attempt(state, items, np.full(items.size, -1), items, shared.n, 0.0) is None
 
@@ -794,9 +795,9 @@ def test_what_a_state_held_before_does_not_matter(name):
     draws = pt.datasets.simulate_draws(80, 120, n_clusters=7, noise=0.4, rng=1)
     for shared in problems(NAMED[name], Evidence(draws=draws)):
         used, ends = shared.state(), []
-        used.load(shared.compress(np.arange(80) % 40))
+        used.load(shared.items.compress(np.arange(80) % 40))
         for state in (used, shared.state()):
-            state.load(canonical(shared.compress(draws.labels[0])))
+            state.load(canonical(shared.items.compress(draws.labels[0])))
             run = Run(state, np.random.default_rng(0), 80, Clock())
             run.go(("sweep", "split"), 4.0)
             ends.append((state.sizes.size, state.value, canonical(state.labels).tolist()))

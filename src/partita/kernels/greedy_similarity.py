@@ -2,8 +2,9 @@
 
 The state of one run: ``sums[k, i]`` = Σ of P_ij over the items j of cluster k, ``own[i]`` the
 entry of the item's own cluster, ``labels`` (-1: in no cluster), ``sizes`` and ``totals`` = (e, j)
-with j = Σ_i h(own_i). ``shape`` says what h is: 0 affine, ``h = grid[0] + grid[1] x``; 1 a
-logarithm, ``h = grid[0] + grid[1] log2 x``; 2 anything, given as values and slopes on a grid.
+with j = Σ_i h(own_i). An item counts ``weight`` times in every sum. ``shape`` says what h is: 0
+affine, ``h = grid[0] + grid[1] x``; 1 a logarithm, ``h = grid[0] + grid[1] log2 x``; 2 anything,
+given as values and slopes on a grid.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def h(x, shape, grid):
 
 
 @jit
-def load(P, labels, sums, own, sizes):
+def load(P, weight, labels, sums, own, sizes):
     """Fill the state from ``labels``."""
     n = labels.shape[0]
     sums[:] = 0.0
@@ -42,50 +43,52 @@ def load(P, labels, sums, own, sizes):
     for i in range(n):
         k = labels[i]
         if k >= 0:
-            sizes[k] += 1
+            sizes[k] += weight[i]
             for j in range(n):
-                sums[k, j] += P[i, j]
+                sums[k, j] += weight[i] * P[i, j]
     for i in range(n):
         own[i] = sums[labels[i], i] if labels[i] >= 0 else 1.0
 
 
 @jit
-def joint(labels, own, shape, grid):
+def joint(weight, labels, own, shape, grid):
     """Σ over the items in clusters of h(own)."""
     total = 0.0
     for i in range(labels.shape[0]):
         if labels[i] >= 0:
-            total += h(own[i], shape, grid)
+            total += weight[i] * h(own[i], shape, grid)
     return total
 
 
 @inner
-def _gains(P, i, labels, sums, own, shape, grid, gains, logs):
+def _gains(P, i, weight, labels, sums, own, shape, grid, gains, logs):
     """What j would gain if item i, out of its own cluster, were put into each."""
     n = labels.shape[0]
     width = sums.shape[0]
-    old = labels[i]
+    old, w = labels[i], np.float64(weight[i])
     for k in range(width):
-        alone = sums[k, i] - (1.0 if k == old else 0.0)
-        gains[k] = h(alone + 1.0, shape, grid)
+        alone = sums[k, i] - (w if k == old else 0.0)
+        gains[k] = w * h(alone + w, shape, grid)
         logs[k] = 1.0
         if shape == AFFINE:
-            gains[k] += grid[1, 0] * alone
+            gains[k] += w * (grid[1, 0] * alone)
     if shape == AFFINE:
         return
     for j in range(n):
-        x, k = P[i, j], labels[j]
+        x, k = w * P[i, j], labels[j]
         if x <= 0.0 or k < 0 or j == i:
             continue
         before = own[j] - x if k == old else own[j]
         after = before + x
-        if shape == LOG:
+        if shape == LOG and weight[j] == 1:
             logs[k] *= after / before
             if logs[k] > 1e200:
                 gains[k] += grid[1, 0] * np.log2(logs[k])
                 logs[k] = 1.0
+        elif shape == LOG:
+            gains[k] += weight[j] * grid[1, 0] * np.log2(after / before)
         else:
-            gains[k] += h(after, shape, grid) - h(before, shape, grid)
+            gains[k] += weight[j] * (h(after, shape, grid) - h(before, shape, grid))
     if shape == LOG:
         for k in range(width):
             if logs[k] != 1.0:
@@ -93,12 +96,13 @@ def _gains(P, i, labels, sums, own, shape, grid, gains, logs):
 
 
 @inner
-def _shift(P, i, k, sign, labels, sums, own, sizes):
+def _shift(P, i, k, sign, weight, labels, sums, own, sizes):
     """Put item i into cluster k (sign 1) or take it out (-1)."""
     labels[i] = k if sign > 0 else -1
-    sizes[k] += 1 if sign > 0 else -1
+    sizes[k] += sign * weight[i]
+    w = np.float64(sign * weight[i])
     for j in range(labels.shape[0]):
-        sums[k, j] += sign * P[i, j]
+        sums[k, j] += w * P[i, j]
         if labels[j] == k:
             own[j] = sums[k, j]
     if sizes[k] == 0:
@@ -106,16 +110,16 @@ def _shift(P, i, k, sign, labels, sums, own, sizes):
 
 
 @jit
-def move(items, targets, P, labels, sums, own, sizes):
+def move(items, targets, P, weight, labels, sums, own, sizes):
     """Move each item to its target cluster; -1 takes it out of all."""
     for a in range(items.shape[0]):
         i, k = items[a], targets[a]
         if labels[i] == k:
             continue
         if labels[i] >= 0:
-            _shift(P, i, labels[i], -1, labels, sums, own, sizes)
+            _shift(P, i, labels[i], -1, weight, labels, sums, own, sizes)
         if k >= 0:
-            _shift(P, i, k, 1, labels, sums, own, sizes)
+            _shift(P, i, k, 1, weight, labels, sums, own, sizes)
 
 
 @jit
@@ -147,35 +151,35 @@ def _free(sizes, limit):
 
 @jit
 def allocate(
-    items, begin, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals,
-    gains, logs,
+    items, begin, P, weight, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit,
+    totals, gains, logs,
 ):  # fmt: skip
     """Put items that are in no cluster where alpha j - slope e gains most, one after another.
 
     Returns the number done; fewer than asked for when no free column is left.
     """
     for a in range(begin, items.shape[0]):
-        i = items[a]
+        i, w = items[a], weight[items[a]]
         fresh = _free(sizes, limit)
         if fresh == -2:
             return a
-        _gains(P, i, labels, sums, own, shape, grid, gains, logs)
+        _gains(P, i, weight, labels, sums, own, shape, grid, gains, logs)
         best, most = -1, -np.inf
         for k in range(sizes.shape[0]):
             if sizes[k] > 0 or k == fresh:
-                score = alpha * gains[k] - slope * (cell[sizes[k] + 1] - cell[sizes[k]])
+                score = alpha * gains[k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
                 if score > most:
                     best, most = k, score
-        totals[0] += cell[sizes[best] + 1] - cell[sizes[best]]
+        totals[0] += cell[sizes[best] + w] - cell[sizes[best]]
         totals[1] += gains[best]
-        _shift(P, i, best, 1, labels, sums, own, sizes)
+        _shift(P, i, best, 1, weight, labels, sums, own, sizes)
     return items.shape[0]
 
 
 @jit
 def sweep(
-    items, begin, end, P, labels, sums, own, sizes, cell, shape, grid, t, num, den, limit, totals,
-    gains, logs, quiet,
+    items, begin, end, P, weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, limit,
+    totals, gains, logs, quiet,
 ):  # fmt: skip
     """Reassign items one at a time, each to the best cluster, a new one included.
 
@@ -183,51 +187,51 @@ def sweep(
     last move, and those that are enough. Returns how far it came; it stops short when no free
     column is left.
     """
-    n = labels.shape[0]
-    w = cell[n]
+    n = cell.shape[0] - 1
     for a in range(begin, end):
         if quiet[0] >= quiet[1]:
             break
         i = items[a % items.shape[0]]
-        old = labels[i]
+        old, w = labels[i], weight[i]
         fresh = _free(sizes, limit)
         if fresh == -2:
             return a
-        if sizes[old] == 1:
+        if sizes[old] == w:
             fresh = -1
-        _gains(P, i, labels, sums, own, shape, grid, gains, logs)
-        now = loss(t, totals[0], totals[1], num, den, w, n)
-        e0 = totals[0] + cell[sizes[old] - 1] - cell[sizes[old]]
+        _gains(P, i, weight, labels, sums, own, shape, grid, gains, logs)
+        now = loss(t, totals[0], totals[1], num, den, cell[n], n)
+        e0 = totals[0] + cell[sizes[old] - w] - cell[sizes[old]]
         j0 = totals[1] - gains[old]
         best, least = -1, now - 1e-13 * max(1.0, abs(now))
         for k in range(sizes.shape[0]):
             if k != old and (sizes[k] > 0 or k == fresh):
-                e = e0 + cell[sizes[k] + 1] - cell[sizes[k]]
-                found = loss(t, e, j0 + gains[k], num, den, w, n)
+                e = e0 + cell[sizes[k] + w] - cell[sizes[k]]
+                found = loss(t, e, j0 + gains[k], num, den, cell[n], n)
                 if found < least:
                     best, least = k, found
         quiet[0] += 1
         if best < 0:
             continue
-        totals[0] = e0 + cell[sizes[best] + 1] - cell[sizes[best]]
+        totals[0] = e0 + cell[sizes[best] + w] - cell[sizes[best]]
         totals[1] = j0 + gains[best]
-        _shift(P, i, old, -1, labels, sums, own, sizes)
-        _shift(P, i, best, 1, labels, sums, own, sizes)
+        _shift(P, i, old, -1, weight, labels, sums, own, sizes)
+        _shift(P, i, best, 1, weight, labels, sums, own, sizes)
         quiet[0] = 0
     return end
 
 
 @jit
-def merged(labels, sums, own, sizes, cell, shape, grid, t, num, den, totals, pairs, values):
+def merged(weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals, pairs, values):
     """Fill ``pairs`` with those of clusters, and ``values`` with the loss if they were one."""
-    width, n, found = sizes.shape[0], labels.shape[0], 0
+    width, n, found = sizes.shape[0], cell.shape[0] - 1, 0
     gains = np.zeros((width, width))
-    for i in range(n):
+    for i in range(labels.shape[0]):
         a = labels[i]
         before = h(own[i], shape, grid)
         for b in range(width):
             if b != a and sizes[b] > 0 and sums[b, i] > 0.0:
-                gains[max(a, b), min(a, b)] += h(own[i] + sums[b, i], shape, grid) - before
+                after = h(own[i] + sums[b, i], shape, grid)
+                gains[max(a, b), min(a, b)] += weight[i] * (after - before)
     for a in range(width):
         for b in range(a):
             if sizes[a] > 0 and sizes[b] > 0:
@@ -238,13 +242,13 @@ def merged(labels, sums, own, sizes, cell, shape, grid, t, num, den, totals, pai
 
 
 @jit
-def merge(pairs, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
+def merge(pairs, weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
     """Merge the clusters of each pair, none of which was merged before, if that lowers the loss.
 
     Returns how many.
     """
-    n, found = labels.shape[0], 0
-    w, used = cell[n], np.zeros(sizes.shape[0], np.bool_)
+    n, n_items, found = labels.shape[0], cell.shape[0] - 1, 0
+    w, used = cell[n_items], np.zeros(sizes.shape[0], np.bool_)
     for q in range(pairs.shape[0]):
         a, b = pairs[q, 0], pairs[q, 1]
         if used[a] or used[b]:
@@ -253,9 +257,10 @@ def merge(pairs, labels, sums, own, sizes, cell, shape, grid, t, num, den, total
         j = totals[1]
         for i in range(n):
             if labels[i] == a or labels[i] == b:
-                j += h(sums[a, i] + sums[b, i], shape, grid) - h(own[i], shape, grid)
-        before = loss(t, totals[0], totals[1], num, den, w, n)
-        if loss(t, e, j, num, den, w, n) >= before - 1e-11 * max(1.0, abs(before)):
+                after = h(sums[a, i] + sums[b, i], shape, grid)
+                j += weight[i] * (after - h(own[i], shape, grid))
+        before = loss(t, totals[0], totals[1], num, den, w, n_items)
+        if loss(t, e, j, num, den, w, n_items) >= before - 1e-11 * max(1.0, abs(before)):
             continue
         found += 1
         totals[0], totals[1], used[a], used[b] = e, j, True, True

@@ -14,18 +14,18 @@ WORSE, FULL = 0, 2  # besides BETTER
 
 
 @inner
-def total(labels, own, sizes, cell, shape, grid, totals):
+def total(weight, labels, own, sizes, cell, shape, grid, totals):
     """Recompute the totals from sizes and sums."""
     totals[0] = 0.0
     for k in range(sizes.shape[0]):
         totals[0] += cell[sizes[k]]
-    totals[1] = joint(labels, own, shape, grid)
+    totals[1] = joint(weight, labels, own, shape, grid)
 
 
 @inner
 def attempt(
-    items, targets, order, n_sweeps, bar, P, labels, sums, own, sizes, cell, shape, grid, alpha,
-    slope, t, num, den, limit, totals, gains, logs, quiet,
+    items, targets, order, n_sweeps, bar, P, weight, labels, sums, own, sizes, cell, shape, grid,
+    alpha, slope, t, num, den, limit, totals, gains, logs, quiet,
 ):  # fmt: skip
     """Move items to their targets, allocate those with none, sweep over ``order``, look, go back.
 
@@ -33,27 +33,27 @@ def attempt(
     loss is below ``bar`` now, WORSE if not and all is as it was, or the clusters are the same
     again, FULL if no free column was left and all is as it was.
     """
-    n = labels.shape[0]
+    n = cell.shape[0] - 1
     w, old, e, j = cell[n], labels[order], totals[0], totals[1]
     before = loss(t, e, j, num, den, w, n)
     least, value, status = 1e-11 * max(1.0, abs(before)), before, WORSE
     start = np.int64(0)  # of the type that Python gives, or all is compiled for a literal 0 again
-    move(items, targets, P, labels, sums, own, sizes)
+    move(items, targets, P, weight, labels, sums, own, sizes)
     rest = order[labels[order] < 0]
     if allocate(
-        rest, start, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals,
-        gains, logs,
+        rest, start, P, weight, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit,
+        totals, gains, logs,
     ) < rest.shape[0]:  # fmt: skip
         status = FULL
-    total(labels, own, sizes, cell, shape, grid, totals)
+    total(weight, labels, own, sizes, cell, shape, grid, totals)
     quiet[0], quiet[1] = 0, order.shape[0]
     for _ in range(n_sweeps if status != FULL else 0):
         last = loss(t, totals[0], totals[1], num, den, w, n)
         if abs(last - before) <= least:
             return WORSE
         done = sweep(
-            order, start, order.shape[0], P, labels, sums, own, sizes, cell, shape, grid, t, num,
-            den, limit, totals, gains, logs, quiet,
+            order, start, order.shape[0], P, weight, labels, sums, own, sizes, cell, shape, grid,
+            t, num, den, limit, totals, gains, logs, quiet,
         )  # fmt: skip
         if done < order.shape[0]:
             status = FULL
@@ -65,7 +65,7 @@ def attempt(
         return WORSE
     if status != FULL and value < bar:
         return BETTER
-    move(order, old, P, labels, sums, own, sizes)
+    move(order, old, P, weight, labels, sums, own, sizes)
     totals[0], totals[1] = e, j
     return status
 
@@ -97,8 +97,8 @@ _propose = proposals.proposing(_neighbour, _company)
 @jit
 def shake(
     seed, cursor, columns, items, targets, order, others, kinds, patience, most_visits, n_sweeps,
-    bar, P, labels, sums, own, sizes, cell, shape, grid, guide, guide_slope, alpha, slope, t, num,
-    den, limit, totals, gains, logs, quiet,
+    bar, P, weight, labels, sums, own, sizes, cell, shape, grid, guide, guide_slope, alpha, slope,
+    t, num, den, limit, totals, gains, logs, quiet,
 ):  # fmt: skip
     """Propose changes and attempt them until the loss is below ``bar``.
 
@@ -125,9 +125,9 @@ def shake(
         if 2 * n_order > labels.shape[0]:
             by, by_slope = guide, guide_slope
         status = attempt(
-            items[:n_items], targets[:n_items], order[:n_order], n_sweeps, bar, P, labels, sums,
-            own, sizes, cell, shape, grid, by, by_slope, t, num, den, limit, totals, gains, logs,
-            quiet,
+            items[:n_items], targets[:n_items], order[:n_order], n_sweeps, bar, P, weight, labels,
+            sums, own, sizes, cell, shape, grid, by, by_slope, t, num, den, limit, totals, gains,
+            logs, quiet,
         )  # fmt: skip
         if status == BETTER:
             return BETTER

@@ -21,15 +21,16 @@ _STEP = 1e-6  # relative, of differences that give slopes
 
 
 @inner
-def _value(t, totals, num, den, cell, n):
+def _value(t, totals, num, den, cell):
     """The loss at the running totals."""
+    n = cell.shape[0] - 1
     return loss(t, totals[0], totals[1], num, den, cell[n], n)
 
 
 @inner
 def _begin(
-    seed, order, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit, totals,
-    gains, logs,
+    seed, order, P, weight, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit,
+    totals, gains, logs,
 ):  # fmt: skip
     """Fill the tables from labels or, where there are none, put in items in random order."""
     n, most = labels.shape[0], -1
@@ -37,16 +38,16 @@ def _begin(
         order[i] = i
         most = max(most, labels[i])
     width = min(most + 1 + _SPARE, n + 1)
-    load(P, labels, sums[:width], own, sizes[:width])
-    total(labels, own, sizes[:width], cell, shape, grid, totals)
+    load(P, weight, labels, sums[:width], own, sizes[:width])
+    total(weight, labels, own, sizes[:width], cell, shape, grid, totals)
     if most >= 0:
         return width
     shuffle(seed, order, n)
     done = np.int64(0)  # of the type that Python gives, or all is compiled for a literal 0 again
     while done < n:
         done = allocate(
-            order, done, P, labels, sums[:width], own, sizes[:width], cell, shape, grid, alpha,
-            slope, limit, totals, gains[:width], logs[:width],
+            order, done, P, weight, labels, sums[:width], own, sizes[:width], cell, shape, grid,
+            alpha, slope, limit, totals, gains[:width], logs[:width],
         )  # fmt: skip
         if done < n:
             width = _wider(width, sums, sizes)
@@ -64,8 +65,8 @@ def _wider(width, sums, sizes):
 
 @inner
 def _settle(
-    seed, order, n_sweeps, width, P, labels, sums, own, sizes, cell, shape, grid, t, num, den,
-    limit, totals, gains, logs, quiet,
+    seed, order, n_sweeps, width, P, weight, labels, sums, own, sizes, cell, shape, grid, t, num,
+    den, limit, totals, gains, logs, quiet,
 ):  # fmt: skip
     """Sweep over all items in a new order until each was seen since the last move."""
     n = order.shape[0]
@@ -74,8 +75,8 @@ def _settle(
     done, last = np.int64(0), n_sweeps * n
     while done < last and quiet[0] < quiet[1]:
         done = sweep(
-            order, done, last, P, labels, sums[:width], own, sizes[:width], cell, shape, grid, t,
-            num, den, limit, totals, gains[:width], logs[:width], quiet,
+            order, done, last, P, weight, labels, sums[:width], own, sizes[:width], cell, shape,
+            grid, t, num, den, limit, totals, gains[:width], logs[:width], quiet,
         )  # fmt: skip
         if done < last:
             width = _wider(width, sums, sizes)
@@ -83,11 +84,11 @@ def _settle(
 
 
 @inner
-def _pairs(bar, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
+def _pairs(bar, weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
     """The pairs of clusters that have a loss below ``bar`` if merged, the best first."""
     k, found = np.count_nonzero(sizes), 0
     pairs, values = np.empty((k * (k - 1) // 2, 2), np.int64), np.empty(k * (k - 1) // 2)
-    merged(labels, sums, own, sizes, cell, shape, grid, t, num, den, totals, pairs, values)
+    merged(weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals, pairs, values)
     for q in range(values.shape[0]):
         value, a, b, at = values[q], pairs[q, 0], pairs[q, 1], found
         if value >= bar:
@@ -102,24 +103,27 @@ def _pairs(bar, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals
 
 
 @inner
-def _merge_all(labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
+def _merge_all(weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
     """Merge clusters, the best pairs first, as long as any gains; say whether any did."""
     any_merged = False
     while True:
-        now = _value(t, totals, num, den, cell, labels.shape[0])
+        now = _value(t, totals, num, den, cell)
         bar = now - 1e-11 * max(1.0, abs(now))
-        pairs = _pairs(bar, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals)
+        pairs = _pairs(
+            bar, weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals,
+        )  # fmt: skip
         if pairs.shape[0] == 0 or not merge(
-            pairs, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals
+            pairs, weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals
         ):
             return any_merged
         any_merged = True
 
 
 @inner
-def _slopes(t, totals, num, den, cell, n):
+def _slopes(t, totals, num, den, cell):
     """-∂/∂j and ∂/∂e of the loss, by differences."""
-    e, j, at = totals[0], totals[1], _value(t, totals, num, den, cell, n)
+    n = cell.shape[0] - 1
+    e, j, at = totals[0], totals[1], _value(t, totals, num, den, cell)
     de, dj = _STEP * max(abs(e), 1.0), _STEP * max(abs(j), 1.0)
     by_j = loss(t, e, j + dj, num, den, cell[n], n) - at
     return -by_j / dj, (loss(t, e + de, j, num, den, cell[n], n) - at) / de
@@ -127,15 +131,15 @@ def _slopes(t, totals, num, den, cell, n):
 
 @inner
 def _attempt(
-    items, targets, some, n_tried, bar, width, P, labels, sums, own, sizes, cell, shape, grid,
-    alpha, slope, t, num, den, limit, totals, gains, logs, quiet,
+    items, targets, some, n_tried, bar, width, P, weight, labels, sums, own, sizes, cell, shape,
+    grid, alpha, slope, t, num, den, limit, totals, gains, logs, quiet,
 ):  # fmt: skip
     """Attempt a proposal, with more columns if there are too few; say whether it is better."""
     while True:
         status = attempt(
-            items, targets, some, n_tried, bar, P, labels, sums[:width], own, sizes[:width], cell,
-            shape, grid, alpha, slope, t, num, den, limit, totals, gains[:width], logs[:width],
-            quiet,
+            items, targets, some, n_tried, bar, P, weight, labels, sums[:width], own, sizes[:width],
+            cell, shape, grid, alpha, slope, t, num, den, limit, totals, gains[:width],
+            logs[:width], quiet,
         )  # fmt: skip
         if status != FULL:
             return status == BETTER, width
@@ -144,22 +148,22 @@ def _attempt(
 
 @inner
 def _shake(
-    seed, order, others, kinds, patience, n_sweeps, n_tried, width, P, labels, sums, own, sizes,
-    cell, shape, grid, guide, guide_slope, is_linear, t, num, den, limit, totals, gains, logs,
-    quiet,
+    seed, order, others, kinds, patience, n_sweeps, n_tried, width, P, weight, labels, sums, own,
+    sizes, cell, shape, grid, guide, guide_slope, is_linear, t, num, den, limit, totals, gains,
+    logs, quiet,
 ):  # fmt: skip
     """Rebuild, split or graft clusters until too many proposals in a row have failed."""
     n = labels.shape[0]
     plan, cursor, status = np.zeros((4, n), np.int64), np.zeros(5, np.int64), BETTER
     columns, items, targets, some = plan[0], plan[1], plan[2], plan[3]
     while status != ENDED:
-        now, alpha, slope = _value(t, totals, num, den, cell, n), guide, guide_slope
+        now, alpha, slope = _value(t, totals, num, den, cell), guide, guide_slope
         bar = now - 1e-11 * max(1.0, abs(now))
         if not is_linear:
-            alpha, slope = _slopes(t, totals, num, den, cell, n)
+            alpha, slope = _slopes(t, totals, num, den, cell)
         status = shake(
             seed, cursor, columns, items, targets, some, others, kinds, patience, _LONG, n_tried,
-            bar, P, labels, sums[:width], own, sizes[:width], cell, shape, grid, guide,
+            bar, P, weight, labels, sums[:width], own, sizes[:width], cell, shape, grid, guide,
             guide_slope, alpha, slope, t, num, den, limit, totals, gains[:width], logs[:width],
             quiet,
         )  # fmt: skip
@@ -169,14 +173,14 @@ def _shake(
             if 2 * n_some > n:
                 alpha, slope = guide, guide_slope
             is_better, width = _attempt(
-                items[:n_items], targets[:n_items], some[:n_some], n_tried, bar, width, P, labels,
-                sums, own, sizes, cell, shape, grid, alpha, slope, t, num, den, limit, totals,
-                gains, logs, quiet,
+                items[:n_items], targets[:n_items], some[:n_some], n_tried, bar, width, P, weight,
+                labels, sums, own, sizes, cell, shape, grid, alpha, slope, t, num, den, limit,
+                totals, gains, logs, quiet,
             )  # fmt: skip
         if is_better:
             width = _settle(
-                seed, order, n_sweeps, width, P, labels, sums, own, sizes, cell, shape, grid, t,
-                num, den, limit, totals, gains, logs, quiet,
+                seed, order, n_sweeps, width, P, weight, labels, sums, own, sizes, cell, shape,
+                grid, t, num, den, limit, totals, gains, logs, quiet,
             )  # fmt: skip
             cursor[proposals.FAILED] = 0
     return width
@@ -184,16 +188,17 @@ def _shake(
 
 @inner
 def _join(
-    seed, n_joined, share, n_tried, width, P, labels, sums, own, sizes, cell, shape, grid, guide,
-    guide_slope, t, num, den, limit, totals, gains, logs, quiet,
+    seed, n_joined, share, n_tried, width, P, weight, labels, sums, own, sizes, cell, shape, grid,
+    guide, guide_slope, t, num, den, limit, totals, gains, logs, quiet,
 ):  # fmt: skip
     """Merge two clusters that it costs little to merge, and let others follow; say if it paid."""
     n = labels.shape[0]
-    now = _value(t, totals, num, den, cell, n)
+    now = _value(t, totals, num, den, cell)
     bar, near = now - 1e-11 * max(1.0, abs(now)), now + share / n * abs(now)
     pairs = _pairs(
-        near, labels, sums[:width], own, sizes[:width], cell, shape, grid, t, num, den, totals
-    )
+        near, weight, labels, sums[:width], own, sizes[:width], cell, shape, grid, t, num, den,
+        totals,
+    )  # fmt: skip
     plan = np.empty((3, n), np.int64)
     items, targets, some = plan[0], plan[1], plan[2]
     for q in range(min(n_joined, pairs.shape[0])):
@@ -209,9 +214,9 @@ def _join(
         for a in range(moved):
             some[rest + a] = items[a]
         is_better, width = _attempt(
-            items[:moved], targets[:moved], some[: rest + moved], n_tried, bar, width, P, labels,
-            sums, own, sizes, cell, shape, grid, guide, guide_slope, t, num, den, limit, totals,
-            gains, logs, quiet,
+            items[:moved], targets[:moved], some[: rest + moved], n_tried, bar, width, P, weight,
+            labels, sums, own, sizes, cell, shape, grid, guide, guide_slope, t, num, den, limit,
+            totals, gains, logs, quiet,
         )  # fmt: skip
         if is_better:
             return True, width
@@ -219,7 +224,7 @@ def _join(
 
 
 @inner
-def _end(P, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
+def _end(P, weight, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
     """Number clusters by first appearance, and recompute the loss from the labels."""
     n, found = labels.shape[0], 0
     number = np.full(sizes.shape[0], -1, np.int64)
@@ -229,15 +234,16 @@ def _end(P, labels, sums, own, sizes, cell, shape, grid, t, num, den, totals):
             number[k] = found
             found += 1
         labels[i] = number[k]
-    load(P, labels, sums, own, sizes)
-    total(labels, own, sizes, cell, shape, grid, totals)
-    return _value(t, totals, num, den, cell, n)
+    load(P, weight, labels, sums, own, sizes)
+    total(weight, labels, own, sizes, cell, shape, grid, totals)
+    return _value(t, totals, num, den, cell)
 
 
 @jit
 def quick(
-    partitions, seeds, n_sweeps, P, cell, shape, grid, alpha, slope, t, num, den, limit, values
-):
+    partitions, seeds, n_sweeps, P, weight, cell, shape, grid, alpha, slope, t, num, den, limit,
+    values,
+):  # fmt: skip
     """Sweep and merge from each row, all -1 for nothing yet, and write where that ends.
 
     ``values`` are the losses there, recomputed from the labels, and as the running totals have it.
@@ -249,27 +255,39 @@ def quick(
     for r in range(partitions.shape[0]):
         labels, is_merged = partitions[r], True
         width = _begin(
-            seeds[r], order, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit,
-            totals, gains, logs,
+            seeds[r], order, P, weight, labels, sums, own, sizes, cell, shape, grid, alpha, slope,
+            limit, totals, gains, logs,
         )  # fmt: skip
         while is_merged:
             width = _settle(
-                seeds[r], order, n_sweeps, width, P, labels, sums, own, sizes, cell, shape, grid,
-                t, num, den, limit, totals, gains, logs, quiet,
+                seeds[r], order, n_sweeps, width, P, weight, labels, sums, own, sizes, cell, shape,
+                grid, t, num, den, limit, totals, gains, logs, quiet,
             )  # fmt: skip
             is_merged = _merge_all(
-                labels, sums[:width], own, sizes[:width], cell, shape, grid, t, num, den, totals
+                weight,
+                labels,
+                sums[:width],
+                own,
+                sizes[:width],
+                cell,
+                shape,
+                grid,
+                t,
+                num,
+                den,
+                totals,
             )
-        values[1, r] = _value(t, totals, num, den, cell, n)
+        values[1, r] = _value(t, totals, num, den, cell)
         values[0, r] = _end(
-            P, labels, sums[:width], own, sizes[:width], cell, shape, grid, t, num, den, totals
-        )
+            P, weight, labels, sums[:width], own, sizes[:width], cell, shape, grid, t, num, den,
+            totals,
+        )  # fmt: skip
 
 
 @jit
 def thorough(
     partitions, seeds, others, kinds, patience, n_tried, n_joined, share, is_linear, n_sweeps, P,
-    cell, shape, grid, alpha, slope, t, num, den, limit, values,
+    weight, cell, shape, grid, alpha, slope, t, num, den, limit, values,
 ):  # fmt: skip
     """Change clusters from where quick runs ended, each row, and write where that ends."""
     n = partitions.shape[1]
@@ -279,25 +297,26 @@ def thorough(
     for r in range(partitions.shape[0]):
         labels, is_joined = partitions[r], True
         width = _begin(
-            seeds[r], order, P, labels, sums, own, sizes, cell, shape, grid, alpha, slope, limit,
-            totals, gains, logs,
+            seeds[r], order, P, weight, labels, sums, own, sizes, cell, shape, grid, alpha, slope,
+            limit, totals, gains, logs,
         )  # fmt: skip
         width = _shake(
-            seeds[r], order, others, kinds, patience, n_sweeps, n_tried, width, P, labels, sums,
-            own, sizes, cell, shape, grid, alpha, slope, is_linear, t, num, den, limit, totals,
-            gains, logs, quiet,
+            seeds[r], order, others, kinds, patience, n_sweeps, n_tried, width, P, weight, labels,
+            sums, own, sizes, cell, shape, grid, alpha, slope, is_linear, t, num, den, limit,
+            totals, gains, logs, quiet,
         )  # fmt: skip
         while is_joined:
             is_joined, width = _join(
-                seeds[r], n_joined, share, n_tried, width, P, labels, sums, own, sizes, cell,
-                shape, grid, alpha, slope, t, num, den, limit, totals, gains, logs, quiet,
+                seeds[r], n_joined, share, n_tried, width, P, weight, labels, sums, own, sizes,
+                cell, shape, grid, alpha, slope, t, num, den, limit, totals, gains, logs, quiet,
             )  # fmt: skip
             if is_joined:
                 width = _settle(
-                    seeds[r], order, n_sweeps, width, P, labels, sums, own, sizes, cell, shape,
-                    grid, t, num, den, limit, totals, gains, logs, quiet,
+                    seeds[r], order, n_sweeps, width, P, weight, labels, sums, own, sizes, cell,
+                    shape, grid, t, num, den, limit, totals, gains, logs, quiet,
                 )  # fmt: skip
-        values[1, r] = _value(t, totals, num, den, cell, n)
+        values[1, r] = _value(t, totals, num, den, cell)
         values[0, r] = _end(
-            P, labels, sums[:width], own, sizes[:width], cell, shape, grid, t, num, den, totals
-        )
+            P, weight, labels, sums[:width], own, sizes[:width], cell, shape, grid, t, num, den,
+            totals,
+        )  # fmt: skip

@@ -52,7 +52,7 @@ def are_few(ends: Sequence[Labels]) -> bool:
 def value_of(problem: DrawsProblem, labels: Labels) -> float:
     """The expected loss of a partition under the draws of a problem."""
     state = problem.state()
-    state.load(canonical(problem.compress(labels)))
+    state.load(canonical(problem.items.compress(labels)))
     return state.value
 
 
@@ -62,11 +62,11 @@ class Blocks:
     def __init__(self, problem: DrawsProblem, blocks: Labels, about: Labels) -> None:
         self.problem, self.blocks = problem, blocks
         p, state = problem, problem.state()
-        state.load(canonical(p.compress(about)))
+        state.load(canonical(p.items.compress(about)))
         n, rows = int(blocks.max()) + 1, int(p.offsets[-1])
         counts = np.zeros((rows, n), dtype=np.uint16 if p.n_items < 1 << 16 else np.uint32)
         compiled = cast(Any, kernels.greedy_crossing)
-        every = p.rows if p.n == p.n_items else p.rows[p.members]
+        every = p.rows[p.items.members] if p.items.are_merged else p.rows
         cast(Any, kernels.greedy_draws).load(
             every, np.ones(p.n_items, dtype=np.int64), blocks, counts
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from partita import kernels, validate
 from partita.draws import offsets_of
 from partita.losses import RatioLoss
-from partita.partitions import distinct_rows
+from partita.search._greedy_items import Items
 from partita.search._greedy_state import DrawsState
 from partita.search._greedy_tables import LANES
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.draws import Draws
-    from partita.typing import IntArray
 
 
 class DrawsProblem:
@@ -35,8 +34,8 @@ class DrawsProblem:
     def __init__(self, draws: Draws, loss: RatioLoss, *, merge: bool = True) -> None:
         self.draws, self.loss, self.n_items = draws, loss, draws.n_items
         columns = np.ascontiguousarray(draws.labels.T)
-        found = _duplicates(columns) if merge else None
-        self.firsts, self.members, self.weight = found or _singles(self.n_items)
+        self.items = Items(self.n_items, columns if merge else None)
+        self.weight = self.items.weight
         self.n, self.m = self.weight.size, draws.n_draws
         self.offsets = offsets_of(draws)
         validate.fits_in_memory(
@@ -45,7 +44,7 @@ class DrawsProblem:
             "thin the draws.",
         )
         self.usual = int(1.5 * (int(self.offsets[-1]) / self.m))
-        columns = columns if found is None else columns[self.firsts]
+        columns = columns[self.items.firsts] if self.items.are_merged else columns
         self.rows = np.add(columns, self.offsets[:-1].astype(np.uint32), dtype=np.uint32)
         self.cell = loss.table(self.n_items)
         self.step = np.zeros(self.cell.size, dtype=np.float32)
@@ -99,28 +98,3 @@ class DrawsProblem:
     def state(self) -> DrawsState:
         """Return a fresh state, every item in no cluster."""
         return DrawsState(self)
-
-    def compress(self, labels: IntArray) -> NDArray[np.int64]:
-        """One label for each weighted item: that of its first member."""
-        return np.asarray(labels, dtype=np.int64)[self.firsts]
-
-    def expand(self, labels: IntArray) -> NDArray[np.int64]:
-        """One label for each item."""
-        return np.asarray(labels[self.members], dtype=np.int64)
-
-
-def _singles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    return np.arange(n), np.arange(n), np.ones(n, dtype=np.int64)
-
-
-def _duplicates(
-    columns: NDArray[Any],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-    """The first item of each weighted one, which of these each item is in, and how many are.
-
-    None if hardly any items can be merged.
-    """
-    firsts, members = distinct_rows(columns)
-    if firsts.size > 0.95 * members.size:
-        return None
-    return firsts, members, np.bincount(members)

@@ -141,7 +141,7 @@ class Plan:
         leaders = self._ranked(best_of(pool + crossing, len(pool) + len(crossing)))
         if is_more:
             self._turn()
-        others = [shared.compress(f.labels) for f in leaders if not self.is_agreed]
+        others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
         ends, is_careful = list[Found](), self._is_bent or self._is_cheap
         enough = _ENOUGH_CAREFUL if is_careful else _ENOUGH
         for starts, is_new in self._rounds(leaders, is_more):
@@ -328,22 +328,19 @@ class Plan:
 
     def _polished(self, shared: Problem) -> Iterator[Candidate]:
         """Polish on all draws and single items what was found on fewer draws, merged items."""
-        is_whole = not isinstance(shared, DrawsProblem) or (
-            shared.m == self.evidence.distinct.n_draws and shared.n == shared.n_items
-        )
-        if is_whole:
+        n_draws = self.evidence.distinct.n_draws if self.on_draws else 0
+        is_all = not isinstance(shared, DrawsProblem) or shared.m == n_draws
+        if is_all and not shared.items.are_merged:
             for one in best_of(self.found, 1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
             return
         n_leaders = 3 if self._is_bent else 2
         leaders = self._ranked(best_of(self.found, n_leaders if self.is_agreed else 8))[:n_leaders]
-        n_bytes = 8 * shared.n_items * self.evidence.distinct.n_draws
+        n_bytes = 8 * shared.n_items * n_draws
         if self.clock.is_up() or not validate.has_free(n_bytes):
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
             return
         moves = self.settings.moves
-        n_draws = self.evidence.distinct.n_draws
-        is_all = isinstance(shared, DrawsProblem) and shared.m == n_draws
         work = self.evidence.n_items * n_draws
         is_heavy = swept(work, leaders) > _SWEPT
         if work > _POLISHED or is_all or is_heavy:

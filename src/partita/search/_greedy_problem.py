@@ -44,7 +44,7 @@ def problem(
 ) -> Problem:
     """Return the problem that the runs share, on at most ``max_draws`` draws."""
     if not on_draws(loss, evidence):
-        return SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
+        return SimilarityProblem(evidence.similarity, loss, merge=merge, n_jobs=evidence.n_jobs)
     draws = evidence.distinct
     if max_draws is not None and draws.n_draws > max_draws:
         draws = resampled(draws, max_draws)

@@ -70,14 +70,15 @@ class Runs:
         others: Sequence[Labels],
     ) -> list[Found]:
         """Make all runs in a few compiled calls."""
-        n, moves = shared.n, tasks[0][2]
+        n, moves, is_merged = shared.n, tasks[0][2], shared.items.are_merged
         partitions = np.full((len(tasks), n), -1, dtype=np.int64)
         for row, (_, labels, _) in zip(partitions, tasks, strict=True):
             if labels is not None:
-                row[:] = at_most(self.limit, labels)
+                some = canonical(shared.items.compress(labels)) if is_merged else labels
+                row[:] = at_most(self.limit, some)
         seeds = rng.integers(0, 1 << 64, (len(tasks), 4), dtype=np.uint64)
-        some = np.array(others, dtype=np.int64).reshape(-1, n)
-        how = (some, sum_of(moves), patient(patience, n), SETTLED, JOINED, APART)
+        known = np.array(others, dtype=np.int64).reshape(-1, n)
+        how = (known, sum_of(moves), patient(patience, n), SETTLED, JOINED, APART)
 
         def work(part: slice) -> list[Found]:
             if self.clock.is_up() and (part.start or self.ended):
@@ -91,7 +92,7 @@ class Runs:
                 tasks[part], partitions[part], *values.tolist(), strict=True
             ):
                 self.clock.note(now)
-                found.append(_found(now, kept, labels, name))
+                found.append(_found(now, kept, shared.items.expand(labels), name))
             self.ended += found
             return found
 
@@ -124,7 +125,7 @@ class Runs:
                 run.state = shared.state()  # the old one may be half changed
                 run.state.load(run.best)
             kept, now = run.state.value, run.state.recomputed()
-            end = _found(now, kept, canonical(shared.expand(run.state.labels)), name)
+            end = _found(now, kept, canonical(shared.items.expand(run.state.labels)), name)
             self.ended.append(end)
             states.append(run.state)
             return [end]
@@ -140,7 +141,7 @@ def _start(run: Run, shared: Problem, labels: Labels | None) -> None:
     if labels is None:
         run.grow()
     else:
-        run.state.load(at_most(run.limit, canonical(shared.compress(labels))))
+        run.state.load(at_most(run.limit, canonical(shared.items.compress(labels))))
     run.keep()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from partita import kernels
 from partita.losses import RatioLoss
+from partita.search._greedy_items import Items
 from partita.search._greedy_proposals import SETTLED
 from partita.search._greedy_state import never
 
@@ -34,15 +35,24 @@ class SimilarityProblem:
     ----------
     similarity : Similarity
     loss : RatioLoss
+    merge : bool
+        Treat items of the same row, which are together in every draw, as one weighted item.
     """
 
-    def __init__(self, similarity: Similarity, loss: RatioLoss, *, n_jobs: int = 1) -> None:
+    def __init__(
+        self, similarity: Similarity, loss: RatioLoss, *, merge: bool = False, n_jobs: int = 1
+    ) -> None:
         matrix = np.ascontiguousarray(similarity.to_dense(n_jobs=n_jobs), dtype=np.float64).view()
+        self.n_items = similarity.n_items
+        is_worth_a_look = merge and np.unique(similarity.row_sums).size < self.n_items
+        self.items = Items(self.n_items, matrix.view(np.uint64) if is_worth_a_look else None)
+        if self.items.are_merged:
+            matrix = np.ascontiguousarray(matrix[np.ix_(self.items.firsts, self.items.firsts)])
         matrix.setflags(write=False)
-        self.matrix, self.loss = matrix, loss
-        self.n = self.n_items = similarity.n_items
-        self.cell = loss.table(self.n)
-        self.shape, self.grid = _shape(loss, self.n)
+        self.matrix, self.weight, self.loss = matrix, self.items.weight, loss
+        self.n = self.weight.size
+        self.cell = loss.table(self.n_items)
+        self.shape, self.grid = _shape(loss, self.n_items)
         self.t = float((loss.cell(similarity.row_sums) / similarity.row_sums).sum())
         self.num, self.den = loss.numerator.coefficients, loss.denominator.coefficients
         self.is_linear = not self.den[[1, 2, 4, 5]].any()
@@ -84,16 +94,10 @@ class SimilarityProblem:
     ) -> NDArray[np.float64]:
         values = np.empty((2, partitions.shape[0]))
         getattr(kernels.greedy_similarity_runs, name)(
-            partitions, seeds, *how, self.matrix, self.cell, self.shape, self.grid, self.alpha,
-            self.slope, self.t, self.num, self.den, limit, values,
+            partitions, seeds, *how, self.matrix, self.weight, self.cell, self.shape, self.grid,
+            self.alpha, self.slope, self.t, self.num, self.den, limit, values,
         )  # fmt: skip
         return values
-
-    def compress(self, labels: IntArray) -> NDArray[np.int64]:
-        """The labels, as they are: items are not merged here."""
-        return np.array(labels, dtype=np.int64)
-
-    expand = compress
 
 
 def _shape(loss: RatioLoss, n: int) -> tuple[int, NDArray[np.float64]]:
@@ -164,7 +168,7 @@ class SimilarityState:
 
     def _loss(self, e: float, j: float) -> float:
         p = self.problem
-        return float(_compiled().loss(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n)))
+        return float(_compiled().loss(p.t, e, j, p.num, p.den, float(p.cell[-1]), float(p.n_items)))
 
     def load(self, labels: IntArray) -> None:
         """Start from labels 0 .. K - 1; -1 is in no cluster.
@@ -180,13 +184,14 @@ class SimilarityState:
 
     def _sum(self) -> None:
         """Recompute the sums and the sizes from the labels."""
-        _compiled().load(self.problem.matrix, self.labels, self.sums, self.own, self.sizes)
+        p = self.problem
+        _compiled().load(p.matrix, p.weight, self.labels, self.sums, self.own, self.sizes)
 
     def refresh(self) -> None:
         """Recompute the totals from the sums."""
         p = self.problem
         self.totals[0] = p.cell[self.sizes].sum()
-        self.totals[1] = _compiled().joint(self.labels, self.own, p.shape, p.grid)
+        self.totals[1] = _compiled().joint(p.weight, self.labels, self.own, p.shape, p.grid)
 
     def recomputed(self) -> float:
         """The expected loss from the labels alone, which the sums follow."""
@@ -202,7 +207,8 @@ class SimilarityState:
     def _tables(self) -> tuple[Any, ...]:
         p = self.problem
         return (
-            p.matrix, self.labels, self.sums, self.own, self.sizes, p.cell, p.shape, p.grid,
+            p.matrix, p.weight, self.labels, self.sums, self.own, self.sizes, p.cell, p.shape,
+            p.grid,
         )  # fmt: skip
 
     def allocate(self, items: IntArray, limit: int, is_up: Callable[[], bool] = never) -> None:
@@ -279,7 +285,9 @@ class SimilarityState:
         p = self.problem
         if self.is_complete:
             self._linearise()
-        _compiled().move(items, targets, p.matrix, self.labels, self.sums, self.own, self.sizes)
+        _compiled().move(
+            items, targets, p.matrix, p.weight, self.labels, self.sums, self.own, self.sizes
+        )
         if self.is_complete:
             self.refresh()
 
@@ -297,8 +305,8 @@ class SimilarityState:
         p, k = self.problem, self.n_clusters
         pairs, values = np.empty((k * (k - 1) // 2, 2), dtype=np.int64), np.empty(k * (k - 1) // 2)
         _compiled().merged(
-            self.labels, self.sums, self.own, self.sizes, p.cell, p.shape, p.grid, p.t, p.num,
-            p.den, self.totals, pairs, values,
+            p.weight, self.labels, self.sums, self.own, self.sizes, p.cell, p.shape, p.grid, p.t,
+            p.num, p.den, self.totals, pairs, values,
         )  # fmt: skip
         return pairs, values
 
@@ -306,7 +314,7 @@ class SimilarityState:
         """Merge the pairs of clusters that pay, each cluster once; return whether any did."""
         p = self.problem
         found = _compiled().merge(
-            pairs, self.labels, self.sums, self.own, self.sizes, p.cell, p.shape, p.grid, p.t,
-            p.num, p.den, self.totals,
+            pairs, p.weight, self.labels, self.sums, self.own, self.sizes, p.cell, p.shape,
+            p.grid, p.t, p.num, p.den, self.totals,
         )  # fmt: skip
         return bool(found)

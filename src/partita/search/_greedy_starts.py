@@ -76,7 +76,7 @@ def from_losses(
             break
         if cheap == loss or (cheap == VILowerBound() and evidence.n_items > 3_000):
             continue
-        shared = SimilarityProblem(evidence.similarity, cheap, n_jobs=evidence.n_jobs)
+        shared = SimilarityProblem(evidence.similarity, cheap, merge=True, n_jobs=evidence.n_jobs)
         with clock.unnoted():
             tasks = [("sequential", None, QUICK)]
             ends = Runs(limit, 1, clock).of(shared, tasks, rng, patience=0.0)
