@@ -88,7 +88,7 @@ def test_running_totals_equal_recomputed_ones_after_any_moves(loss, draws, seed,
     evidence = Evidence(draws=draws)
     for shared in problems(loss, evidence):
         state, rng = shared.state(), np.random.default_rng(seed)
-        other = canonical(shared.compress(draws.labels[0]))
+        other = canonical(shared.items.compress(draws.labels[0]))
         run = Run(state, rng, draws.n_items, Clock(), others=[other])
         run.grow()
         for step in steps:
