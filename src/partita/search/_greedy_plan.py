@@ -51,7 +51,8 @@ _QUICK = 100_000  # items times draws up to which that is done
 _QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as often
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
-_REBUILT = 80_000  # draws times clusters up to which those of many draws are rebuilt on all
+_REBUILT = 1_000_000  # items times draws up to which few clusters are rebuilt on all of many draws
+_REBUILT_CELLS = 80_000  # and draws times clusters
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
 _SWEPT_TWICE = 50_000_000  # and times clusters, up to which more than one run is long
 _SWEPT = 100_000_000  # the same, beyond which only the best are carried further
@@ -347,7 +348,8 @@ class Plan:
             moves = self._light
         whole = problem(self.loss, self.evidence, merge=False)
         self._turn()
-        is_light = n_draws * (1 + int(leaders[0].labels.max())) > _REBUILT
+        n_cells = n_draws * (1 + int(leaders[0].labels.max()))
+        is_light = work > _REBUILT or n_cells > _REBUILT_CELLS
         if self.is_agreed and (is_light or not self._has_many_draws):
             self._runs(whole, [(*leaders[0].again, self._light)])
         # nothing to rebuild where all the draws change nothing
