@@ -109,6 +109,19 @@ def test_runs_made_one_by_one_find_the_same(monkeypatch, loss):
     assert best[0].value == pytest.approx(best[1].value, abs=1e-12)
 
 
+@pytest.mark.parametrize(("limit", "at_once"), [(None, True), (60.0, True), (0.01, False)])
+def test_whole_runs_look_at_the_clock_where_time_is_short(monkeypatch, limit, at_once):
+    called, before = [], SimilarityProblem.thorough
+    monkeypatch.setattr(
+        SimilarityProblem, "thorough", lambda *args: called.append(1) or before(*args)
+    )
+    shared = SimilarityProblem(noisy(60, 30, 5, 0).similarity, losses.PEAR())
+    runs = Runs(60, 1, Clock(limit))
+    ends = runs.of(shared, [("sequential", None, MOVES)], np.random.default_rng(0), patience=1.0)
+    assert bool(called) is at_once
+    assert len(ends) == 1
+
+
 def test_what_a_clock_leaves_no_time_for_is_left_out():
     evidence, clock = noisy(60, 20, 4, 5), Clock(1e-9)
     shared = SimilarityProblem(evidence.similarity, losses.PEAR())

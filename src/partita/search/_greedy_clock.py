@@ -19,7 +19,7 @@ class Clock(distributed.Clock):
 
     def __init__(self, time_limit: float | None = None) -> None:
         super().__init__(time_limit)
-        self.share = 1.0
+        self.time_limit, self.share = time_limit, 1.0
         self.history: list[tuple[float, float, float]] = []
         self._notes = True
         self.has_ended_work = False

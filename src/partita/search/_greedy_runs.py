@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Task: TypeAlias = tuple[str, Labels | None, tuple[str, ...]]  # start, its labels, moves
 
 QUICK = ("sweep", "merge")  # the moves of a quick run
+_SECONDS = 1e-6  # that a run may take for each entry of the similarity
+_MOMENT = 0.05  # share of a time limit that one call may take
 _AT_ONCE = 1_600_000  # entries of the similarity times quick runs, for one compiled call
 
 
@@ -53,11 +55,16 @@ class Runs:
             raise KeyboardInterrupt
         return found
 
-    @staticmethod
-    def _n_at_once(shared: SimilarityProblem, tasks: Sequence[Task]) -> int:
-        """How many of these runs are done in a moment in one compiled call, if they can be."""
+    def _n_at_once(self, shared: SimilarityProblem, tasks: Sequence[Task]) -> int:
+        """How many of these runs are done in a moment in one compiled call, if they can be.
+
+        A call does not look at the clock, so a whole run is not one where time is short.
+        """
         moves = {moves for _, _, moves in tasks}
         if len(moves) != 1 or not moves <= {QUICK, MOVES}:
+            return 0
+        limit = self.clock.time_limit
+        if moves == {MOVES} and limit is not None and _SECONDS * shared.n**2 > _MOMENT * limit:
             return 0
         return (_AT_ONCE if moves == {QUICK} else _AT_ONCE // 10) // shared.n**2
 
