@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EQUAL = 1e-9
-_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums over all pairs, in shares of their terms
 
 
 @dataclass(frozen=True)
@@ -130,19 +129,13 @@ def certify(
     n = evidence.n_items
     labels = getattr(labels, "labels", labels)
     partition = canonical(validate.labels("labels", labels, n_items=n))
-    matrix = evidence.similarity.to_dense()
-    d = _cliques.costs(np.asarray(matrix, dtype=np.float64), chosen.a)
+    matrix = np.asarray(evidence.similarity.to_dense(), dtype=np.float64)
+    d = _cliques.costs(matrix, chosen.a)
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-    apart = chosen.a * float(matrix.sum() - n) / n**2
-    cost = _cliques.joined(partition, d)
     centre = _settled(partition, evidence, chosen, time_limit)
     bound, method, is_late = _cliques.lower_bound(d, centre, deadline, _EQUAL * n * n / 8)
-    rounding = _ROUNDING * (apart + 2 * float(np.abs(d).sum()) / n**2)
-    found = Certificate(
-        expected_loss=apart + 4 * cost / n**2,
-        lower_bound=max(0.0, apart + 4 * bound / n**2 - rounding),
-        method=method,
-    )
+    value, low = _cliques.as_losses(matrix, d, chosen.a, _cliques.joined(partition, d), bound)
+    found = Certificate(expected_loss=value, lower_bound=low, method=method)
     if found.is_optimal or not is_late:
         return found
     warnings.warn(

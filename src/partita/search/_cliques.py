@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = NDArray[np.float64]
 
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums over all pairs, in shares of their terms
 _SOLVED = 1e-6  # how far from its value the multipliers of a solved program may be
 
 
@@ -91,6 +92,19 @@ class Part:
             program.solve(deadline)
         self.bound = max(self.bound, program.cut(self.cost - self.tolerance, deadline))
         return program
+
+
+def as_losses(
+    similarity: Matrix, d: Matrix, a: float, cost: float, bound: float
+) -> tuple[float, float]:
+    """Binder's loss of a partition of this cost; and a bound of costs as one of losses.
+
+    The latter less what rounding could have added.
+    """
+    n = len(d)
+    apart = a * float(similarity.sum() - n) / n**2
+    rounding = _ROUNDING * (apart + 2 * float(np.abs(d).sum()) / n**2)
+    return apart + 4 * cost / n**2, max(0.0, apart + 4 * bound / n**2 - rounding)
 
 
 def lower_bound(

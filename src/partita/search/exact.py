@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -222,6 +223,7 @@ def _branch_and_bound(
     try:
         shared = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
         d = _cliques.costs(shared.matrix, loss.a)
+        known = partial(_known, shared.matrix, d, loss.a, labels, bounds)
         left = clock.left()
         quarter = Clock(None if left is None else left / 4)
         _quick_start(shared, quarter, labels)
@@ -234,27 +236,25 @@ def _branch_and_bound(
             proved = _each_component(d, labels, clock, bounds)
     except KeyboardInterrupt:
         if labels[0] >= 0:
-            yield Candidate(canonical(labels), info=_known(d, loss.a, labels, bounds, proved=False))
+            yield Candidate(canonical(labels), info=known(proved=False))
         raise
-    yield Candidate(canonical(labels), info=_known(d, loss.a, labels, bounds, proved=proved))
+    yield Candidate(canonical(labels), info=known(proved=proved))
 
 
 def _known(
-    d: NDArray[np.float64], a: float, labels: NDArray[np.int64], bounds: dict[int, float],
-    *, proved: bool,
+    similarity: NDArray[np.float64], d: NDArray[np.float64], a: float, labels: NDArray[np.int64],
+    bounds: dict[int, float], *, proved: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """What is proved: whether the partition is optimal, and how much better another could be.
 
     A component without a bound could have every pair that gains from it together and no other.
     """
-    n, low = labels.size, 0.0
-    cost = _cliques.joined(canonical(labels), d)
+    low, cost = 0.0, _cliques.joined(canonical(labels), d)
     for i, items in enumerate(_cliques.components(d)):
         low += bounds[i] if i in bounds else float(np.minimum(d[np.ix_(items, items)], 0).sum()) / 2
-    apart = a * float((1 - a / 2) * n * (n - 1) - d.sum()) / n**2
-    value = apart + 4 * cost / n**2
-    low = value if proved else max(0.0, apart + 4 * min(low, cost) / n**2)
-    return {"is_optimal": proved, "lower_bound": low, "gap": value - low}
+    value, least = _cliques.as_losses(similarity, d, a, cost, min(low, cost))
+    least = value if proved else least
+    return {"is_optimal": proved, "lower_bound": least, "gap": value - least}
 
 
 def _quick_start(shared: SimilarityProblem, clock: Clock, labels: NDArray[np.int64]) -> None:
