@@ -1,4 +1,4 @@
-"""Simulated posteriors of clusterings, for benchmarks of the search: four ways of making draws.
+"""Simulated posteriors of clusterings, for benchmarks of the search: five ways of making draws.
 
 Each takes (n, n_draws, k, is_strong, seed) and gives integer labels, shape (n_draws, n).
 """
@@ -73,4 +73,23 @@ def mixture(n, n_draws, k, is_strong, seed):
     return np.asarray(draws.labels, dtype=np.int64)
 
 
-SIMULATORS = {"gaussian": gaussian, "perturbed": perturbed, "modes": modes, "mixture": mixture}
+def tessellated(n, n_draws, k, is_strong, seed):
+    """Every item with the nearest of some points of the plane, made anew in every draw or moved."""
+    rng = np.random.default_rng(seed)
+    items, centres = rng.random((n, 2)), rng.random((k, 2))
+    out = np.empty((n_draws, n), dtype=np.int64)
+    for draw in out:
+        c = rng.random((max(2, rng.poisson(k)), 2))
+        if is_strong:
+            c = centres + rng.normal(0, 0.1 / np.sqrt(k), (k, 2))
+        draw[:] = ((items[:, None] - c) ** 2).sum(-1).argmin(1)
+    return out
+
+
+SIMULATORS = {
+    "gaussian": gaussian,
+    "perturbed": perturbed,
+    "modes": modes,
+    "mixture": mixture,
+    "tessellated": tessellated,
+}

@@ -16,6 +16,7 @@ import numpy as np
 from partita.errors import MissingDependencyError, PartitaWarning
 from partita.search._debts import settle
 from partita.search._program import Program, has_time_for, prove, solver
+from partita.search._relaxation import relax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = NDArray[np.float64]
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums over all pairs, in shares of their terms
+_MOST_ROWS = 60_000  # triangles from which a program is solved in seconds
 _SOLVED = 1e-6  # how far from its value the multipliers of a solved program may be
 
 
@@ -64,8 +66,16 @@ class Part:
         self.d, self.tolerance = d, tolerance
         self.cost = joined(own, d)
         self.triangles, y = settle(d, own, deadline, 0.9 * tolerance)
+        self._proved(y)
+        if not self.is_proved:
+            target = self.cost - 0.9 * tolerance
+            self.triangles, y = relax(d, own, self.triangles, y, target, deadline)
+            self._proved(y)
+
+    def _proved(self, y: NDArray[np.float64]) -> None:
+        """Note the bound that these multipliers of the triangles give."""
         starts = 3 * np.arange(len(y) + 1)
-        self.bound, _ = prove(d, self.triangles.ravel(), starts, y)
+        self.bound, _ = prove(self.d, self.triangles.ravel(), starts, y)
 
     @property
     def gap(self) -> float:
@@ -76,6 +86,11 @@ class Part:
     def is_proved(self) -> bool:
         """Whether no partition is better than the one given."""
         return self.gap <= self.tolerance
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a linear program may raise the bound, and soon."""
+        return not self.is_proved and len(self.triangles) <= _MOST_ROWS
 
     def program(self, deadline: float) -> Program | None:
         """Raise the bound by linear programming, from the triangles that matter.
@@ -123,7 +138,7 @@ def lower_bound(
             total += float(own.sum()) / 2
         else:
             parts.append(Part(own, labels[items], deadline, share * items.size))
-    wide = sorted((part for part in parts if not part.is_proved), key=lambda part: -part.gap)
+    wide = sorted((part for part in parts if part.is_open), key=lambda part: -part.gap)
     is_able = bool(wide) and time.monotonic() < deadline and _can_program()
     programs = [part.program(deadline) for part in wide if is_able]
     is_programmed = any(program is not None for program in programs)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TIMES = 4  # triangles that a pair may be paid by in a round
 _PASSES = 10  # over all triangles, a round
 _LEAST = 0.3  # debts below this share of the mean wait
-_LOOK, _FALL = 20, 0.9  # rounds in which the debt must fall to this share, or no more is tried
+_LOOK, _FALL = 20, 0.7  # rounds in which the debt must fall to this share, or no more is tried
 _CALL = 10_000_000  # steps of a compiled call
 
 

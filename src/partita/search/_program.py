@@ -63,6 +63,24 @@ def prove(
     return value - additions * float(np.finfo(np.float64).eps) * moved, out
 
 
+def violated(
+    x: Matrix, d: Matrix, tolerance: float, deadline: float
+) -> tuple[Integers, NDArray[np.float64]] | None:
+    """Return the triangles (j, i, k) most violated for each pair ik, and by how much.
+
+    None if time was up.
+    """
+    n = d.shape[0]
+    best, via = np.zeros((n, n)), np.full((n, n), -1, dtype=np.int64)
+    step = max(1, _CALL // (n * n // 4 + 1))
+    for start in range(0, n, step):
+        if time.monotonic() > deadline:
+            return None
+        _compiled().violated(x, d, start, min(n, start + step), tolerance, best, via)
+    i, k = np.nonzero(best)
+    return np.stack([via[i, k], i, k], axis=1), best[i, k]
+
+
 @dataclass
 class Program:
     """The linear program of one component, with the stars found so far.
@@ -88,16 +106,12 @@ class Program:
 
     def triangles(self, most: int, deadline: float) -> list[tuple[int, ...]]:
         """Return the most violated triangles, at most one for each pair kept apart."""
-        n = self.d.shape[0]
-        best, via = np.zeros((n, n)), np.full((n, n), -1, dtype=np.int64)
-        step = max(1, _CALL // (n * n // 4 + 1))
-        for start in range(0, n, step):
-            if time.monotonic() > deadline:
-                return []
-            _compiled().violated(self.x, self.d, start, min(n, start + step), _ROUND, best, via)
-        rows, cols = np.nonzero(best)
-        order = np.argsort(-best[rows, cols], kind="stable")[:most]
-        return [(int(via[rows[a], cols[a]]), int(rows[a]), int(cols[a])) for a in order]
+        found = violated(self.x, self.d, _ROUND, deadline)
+        if found is None:
+            return []
+        rows, violations = found
+        order = np.argsort(-violations, kind="stable")[:most]
+        return [tuple(row) for row in rows[order].tolist()]
 
     def stars(self, deadline: float) -> list[tuple[int, ...]]:
         """Return violated stars of three leaves or more, at most one for each centre."""
