@@ -15,6 +15,7 @@ from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_draws import expected
 
 _SLOTS = 1 << 16  # of the table of scores
+_TARGETS = 3  # clusters that a block is tried in together with another
 _SPREAD = -7046029254386353131  # odd, and its bits are mixed
 
 
@@ -108,6 +109,75 @@ def _descend(
     return value
 
 
+@inner
+def _best_moves(labels, limit, slope, moves, changes, scratch):
+    """The few best clusters for each block, what the scores gain by the move, and what e does.
+
+    The best by the cost whose slope in e is as given. Returns how many moves these are.
+    """
+    parts, mass, alpha, cell, grid, low, density, clusters, sizes, held = scratch[:10]
+    table = (parts, alpha, cell, *scratch[10:])
+    active = np.count_nonzero(clusters)
+    found = 0
+    for a in range(mass.shape[0]):
+        k, w, bit, first = labels[a], mass[a], 1 << a, found
+        rest = _score(clusters[k] ^ bit, *table) - held[k]
+        has_fresh = clusters[k] == bit or active >= limit
+        for x in range(clusters.shape[0]):
+            if x == k or (clusters[x] == 0 and has_fresh):
+                continue
+            has_fresh |= clusters[x] == 0
+            score = rest + _score(clusters[x] | bit, *table) - held[x]
+            rise = cell[sizes[k] - w] - cell[sizes[k]] + cell[sizes[x] + w] - cell[sizes[x]]
+            at = found
+            while at > first and changes[at - 1, 0] - slope * changes[at - 1, 1] < (
+                score - slope * rise
+            ):
+                if at < first + _TARGETS:
+                    moves[at], changes[at] = moves[at - 1], changes[at - 1]
+                at -= 1
+            if at < first + _TARGETS:
+                moves[at, 0], moves[at, 1] = a, x
+                changes[at, 0], changes[at, 1] = score, rise
+                found = min(found + 1, first + _TARGETS)
+    return found
+
+
+@inner
+def _two_at_once(labels, value, limit, moves, changes, trial, order, scratch):
+    """Move two blocks at once, and let the others follow, as long as that gains; return the cost.
+
+    A loss that bends in e holds a block back that would be better elsewhere, unless another moves
+    with it. Pairs are ranked as if none of the two changed what the other gains.
+    """
+    cell, grid, low, density, sizes, held = scratch[3], *scratch[4:7], *scratch[8:10]
+    while True:
+        e, total = 0.0, 0.0
+        for k in range(sizes.shape[0]):
+            e, total = e + cell[sizes[k]], total + held[k]
+        slope = density * (
+            _level(e + 0.5 / density, grid, low, density)
+            - _level(e - 0.5 / density, grid, low, density)
+        )
+        found = _best_moves(labels, limit, slope, moves, changes, scratch)
+        best, first, second = value - 1e-12 * max(1.0, abs(value)), -1, -1
+        for p in range(found):
+            for q in range(p):
+                if moves[p, 0] != moves[q, 0]:
+                    cost = _level(e + changes[p, 1] + changes[q, 1], grid, low, density)
+                    cost -= total + changes[p, 0] + changes[q, 0]
+                    if cost < best:
+                        best, first, second = cost, p, q
+        if first < 0:
+            return value
+        trial[:] = labels
+        trial[moves[first, 0]], trial[moves[second, 0]] = moves[first, 1], moves[second, 1]
+        cost = _descend(order, trial, limit, *scratch)
+        if cost >= value - 1e-12 * max(1.0, abs(value)):
+            return value
+        labels[:], value = trial, cost
+
+
 @jit
 def restarts(
     starts, orders, kept, labels, limit, most, parts, mass, alpha, cell, grid, low, density,
@@ -123,14 +193,20 @@ def restarts(
     width = mass.shape[0]
     clusters, sizes = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
     held, least, computed = np.zeros(width), np.inf, np.zeros(1, dtype=np.int64)
-    most = min(most, _SLOTS // 2)
+    most, trial = min(most, _SLOTS // 2), np.empty_like(labels)
+    n_moves = _TARGETS * width
+    moves, changes = np.empty((n_moves + 1, 2), np.int64), np.empty((n_moves + 1, 2))
+    scratch = (
+        parts, mass, alpha, cell, grid, low, density, clusters, sizes, held, keys, scores, counts,
+        computed,
+    )  # fmt: skip
     for q in range(starts.shape[0]):
         for a in range(mass.shape[0]):
             ends[q, a] = labels[a] if kept[q, a] else starts[q, a]
-        values[q] = _descend(
-            orders[q], ends[q], limit, parts, mass, alpha, cell, grid, low, density, clusters,
-            sizes, held, keys, scores, counts, computed,
-        )  # fmt: skip
+        values[q] = _descend(orders[q], ends[q], limit, *scratch)
+        values[q] = _two_at_once(
+            ends[q], values[q], limit, moves, changes, trial, orders[q], scratch
+        )
         if values[q] < least:
             least, labels[:] = values[q], ends[q]
         if computed[0] >= most:

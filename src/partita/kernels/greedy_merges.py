@@ -85,22 +85,25 @@ def merge(
     pairs, value, offsets, counts, table, cell, step, labels, sizes, j, totals, t, p, num, den,
     w_total, n_total, trial,
 ):  # fmt: skip
-    """Merge the clusters of each pair, none of which was merged before, if that lowers the loss.
+    """Merge the clusters of each pair, or what they have become, if that lowers the loss.
 
     Returns the loss.
     """
-    used = np.zeros(sizes.shape[0], np.bool_)
+    became = np.arange(sizes.shape[0])
     for q in range(pairs.shape[0]):
-        a, b = pairs[q, 0], pairs[q, 1]
-        if used[a] or used[b]:
+        a, b = became[pairs[q, 0]], became[pairs[q, 1]]
+        if a == b:
             continue
         _merged(a, b, counts, offsets, cell, j, trial)
         e = totals[0] + cell[sizes[a] + sizes[b]] - cell[sizes[a]] - cell[sizes[b]]
         found = expected(t, p, trial, e, num, den, w_total, n_total)
         if found >= value - 1e-11 * max(1.0, abs(value)):
             continue
-        value, totals[0], used[a], used[b] = found, e, True, True
+        value, totals[0] = found, e
         j[:] = trial
+        for k in range(became.shape[0]):
+            if became[k] == a:
+                became[k] = b
         sizes[b] += sizes[a]
         sizes[a] = 0
         for r in range(counts.shape[0]):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     # labels, j, e, the slope in e, the loss
     Saved: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64], float, float, float]
 
+_SPARE = 64  # columns that are added at a time, or an eighth of those there are
 CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
 
 
@@ -57,16 +58,17 @@ class DrawsTables:
 
     def grow(self, n_columns: int) -> None:
         """Make room for ``n_columns`` clusters and some more, keeping those there are."""
-        sizes, width = self.sizes, width_for(n_columns + n_columns // 2)
+        some_more = max(min(n_columns // 2, _SPARE), n_columns // 8)
+        sizes, width = self.sizes, width_for(n_columns + some_more)
         self.counts = self._counts.widened(self.counts, width, 0)
         self.table = self._table.widened(self.table, width, self.problem.step[0])
         self._make_columns(width)
         self.sizes[: sizes.size] = sizes
 
-    def fit(self) -> None:
-        """Make the tables as narrow as the clusters allow, if that is much."""
+    def fit(self, most: float = 1.5) -> None:
+        """Make the tables as narrow as the clusters allow, if they are more than so many times."""
         active = np.flatnonzero(self.sizes)
-        if self.sizes.size > 1.5 * width_for(active.size):
+        if self.sizes.size > most * width_for(active.size):
             columns = np.zeros(self.sizes.size, dtype=np.int64)
             columns[active] = np.arange(active.size)
             self.load(columns[self.labels])

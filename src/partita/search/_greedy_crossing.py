@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Labels: TypeAlias = NDArray[np.int64]
 
 _BLOCKS = 24  # at most: of more the ways are too many
-_STARTS = 16  # for each block above the number of clusters
+_STARTS = 8  # for each block above the number of clusters
 _CARRIED = 32  # ends on few draws that are carried on to more
 _KEPT = 0.6  # share of the blocks that stay, where a start is the best so far with others moved
 _SPARE = 2  # clusters above the most of any end, at a start

@@ -57,7 +57,7 @@ class Proposals:
         others: Sequence[Labels],
         rng: np.random.Generator,
     ) -> None:
-        seed = rng.integers(0, 1 << 64, 4, dtype=np.uint64)
+        seed, self._width = rng.integers(0, 1 << 64, 4, dtype=np.uint64), 0
         self._cursor, plan = np.zeros(5, dtype=np.int64), np.zeros((4, n), dtype=np.int64)
         self._items, self._targets, self._order = plan[1:]
         partitions = np.array(others, dtype=np.int64).reshape(-1, n)
@@ -74,6 +74,12 @@ class Proposals:
     def succeeded(self) -> None:
         """None has failed since."""
         self._cursor[0] = 0
+
+    def turn_to(self, width: int) -> None:
+        """Tables have so many columns now; if there were more, those to come are chosen anew."""
+        if width < self._width:
+            self._cursor[1] = self._cursor[2]
+        self._width = width
 
 
 class Given:

@@ -12,7 +12,7 @@ import numpy as np
 from partita import kernels
 from partita.search._greedy_blocks import recombine
 from partita.search._greedy_clock import Clock
-from partita.search._greedy_proposals import Proposals, attempt
+from partita.search._greedy_proposals import SETTLED, Proposals, attempt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +103,8 @@ class Run:
         state = self.state
         if not self.sweeps:
             return
+        if items is None:
+            state.fit()
         order = self.rng.permutation(state.labels.size if items is None else items)
         state.quiet[:] = 0, order.size
         state.sweep(order, self.limit, max_sweeps, self.clock.is_up)
@@ -180,11 +182,20 @@ class Run:
         if is_promising is None:
             state.move(items, targets)
             state.allocate(order[state.labels[order] < 0], self.limit)
-            self.settle(order, 3)
+            self._settle_if_promising(order, bar)
             is_promising = state.value < bar
         elif not is_promising:
             return False
         return self._is_kept(before, saved, is_wide=is_promising and is_wide)
+
+    def _settle_if_promising(self, order: NDArray[np.int64], bar: float) -> None:
+        """Sweep a few times, unless another as good as the last would not come below ``bar``."""
+        state, last = self.state, np.inf
+        for _ in range(SETTLED):
+            self.settle(order, 1)
+            if state.quiet[0] >= state.quiet[1] or state.value - bar > last - state.value:
+                return
+            last = state.value
 
     def _bar(self, is_wide: bool) -> float:
         """The loss that an attempt must come below to go on."""
@@ -284,6 +295,7 @@ class Run:
         status = outcomes.PAUSED
         while status != outcomes.ENDED and not self.clock.is_up():
             before, saved = state.value, state.save()
+            proposals.turn_to(state.sizes.size)
             status = state.shake(proposals, self.limit, self._bar(is_wide))
             if status == outcomes.BETTER:
                 is_better = self._is_kept(before, saved, is_wide=is_wide)
@@ -293,3 +305,5 @@ class Run:
                 )
             if is_better:
                 proposals.succeeded()
+            if status == outcomes.ASKED:
+                state.fit(3.0)  # it may have had far more clusters on its way

@@ -145,7 +145,7 @@ class SimilarityState:
         self._widen(_width(n_columns))
         self.sizes[: sizes.size], self.sums[: sizes.size] = sizes, sums
 
-    def fit(self) -> None:
+    def fit(self, most: float = 1.5) -> None:
         """Nothing is gained by fewer columns."""
 
     @property

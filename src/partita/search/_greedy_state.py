@@ -167,9 +167,16 @@ class DrawsState(DrawsTables):
             self.alpha32[:] = p.alpha
         self.linearise()
 
+    @property
+    def _is_long(self) -> bool:
+        """Whether looking at all items is too long for one call."""
+        return bool(self.problem.n * self.problem.m * self.sizes.size > 5 * CALL)
+
     def exchange(self, limit: int, tries: int) -> bool:
         """Move two items at once where that pays; return whether any were."""
         p, moves = self.problem, cast(Any, kernels.greedy_pairs)
+        if self._is_long:
+            return False
         if not (self.sizes == 0).any():
             self.grow(self.sizes.size)
         scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * moves.POINTS + 1)
@@ -189,7 +196,7 @@ class DrawsState(DrawsTables):
     def chain(self, limit: int, n_nearest: int, depth: int, hopeless: float) -> bool:
         """Move items into a cluster one after another where some together pay; say whether any."""
         p, moves = self.problem, cast(Any, kernels.greedy_chains)
-        if p.n * p.m * self.sizes.size > 5 * CALL:  # too long for one call
+        if self._is_long:
             return False
         if not (self.sizes == 0).any():
             self.grow(self.sizes.size)
@@ -254,12 +261,14 @@ class DrawsState(DrawsTables):
             _merging().merge_gains(self.counts, p.offsets, m, end, self.alpha, p.cell, gains)
         return gains
 
-    def merge_values(self, n_exact: int = 8) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def merge_values(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The loss after merging pairs of clusters: (pairs, 2) columns and their values.
 
-        All pairs are ranked by the loss linearised here; the best ``n_exact`` are returned.
+        All pairs are ranked by the loss linearised here; the best eight are returned, or of many
+        clusters some more, as ranking takes long.
         """
-        p, pairs, costs = self.problem, np.empty((n_exact, 2), dtype=np.int64), np.empty(n_exact)
+        n_best = max(8, self.n_clusters // 16)
+        p, pairs, costs = self.problem, np.empty((n_best, 2), dtype=np.int64), np.empty(n_best)
         n_found = _merging().best_mergers(
             self._merge_gains(), self.slope, self.sizes, p.cell, pairs, costs
         )
