@@ -442,6 +442,26 @@ def test_the_weight_the_cap_and_the_runs_are_those_of_python(capsys, csv, draws)
     assert answer["n_clusters"] <= 2
 
 
+def test_run_takes_what_estimate_takes(capsys, tmp_path):
+    data = np.random.default_rng(0).normal(size=(20, 2))
+    data[:10] += 6
+    np.savetxt(tmp_path / "data.csv", data, delimiter=",", header="x,y", comments="")
+    short = ("--draws", 60, "--burn", 20, "--chains", 1, "--seed", 1, "--jobs", 1)
+    words = ("--a", 0.4, "--max-clusters", 2, "--runs", 3, "--time-limit", 600)
+    made = (*short, *words, "--save-draws", tmp_path / "draws.npz", "--format", "json")
+    code, out, err = run(capsys, "run", tmp_path / "data.csv", *made)
+    assert code == 0, err
+    answer = json.loads(out)
+    assert answer["loss"] == "VI(a=0.4)"
+    assert "max_clusters=2" in answer["search"]
+    how = pt.search.Greedy(max_clusters=2, n_runs=3)
+    best = pt.estimate(tmp_path / "draws.npz", loss=pt.losses.VI(0.4), search=how, rng=1)
+    assert answer["expected_loss"] == best.expected_loss
+    bad = run(capsys, "run", tmp_path / "data.csv", *short, "--method", "minvi", "--a", 1)
+    assert bad[0] == 2
+    assert "--a" in bad[2]
+
+
 def test_a_weight_on_a_similarity_is_binders(capsys, draws, tmp_path):
     np.save(tmp_path / "psm.npy", pt.posterior_similarity(draws).to_dense())
     words = ("estimate", tmp_path / "psm.npy", "--similarity", "--a", "1.2", "--format", "json")

@@ -242,10 +242,16 @@ def test_a_search_made_of_others_comes_back(draws, tmp_path, search):
     assert repr(back) == repr(best)
 
 
-def test_a_search_that_starts_from_labels_comes_back_as_words(draws, tmp_path):
-    how = pt.search.Greedy(n_runs=1, starts=(draws.labels[0], pt.search.Linkage("average")))
-    pt.estimate(draws, search=how, rng=0).save(tmp_path / "best.npz")
-    assert pt.Estimate.load(tmp_path / "best.npz").search == repr(how)
+@pytest.mark.parametrize("kind", [np.asarray, list])
+def test_a_search_that_starts_from_labels_comes_back(draws, tmp_path, kind):
+    how = pt.search.Greedy(n_runs=1, starts=(kind(draws.labels[0]), pt.search.Linkage("average")))
+    best = pt.estimate(draws, search=how, rng=0)
+    best.save(tmp_path / "best.npz")
+    back = pt.Estimate.load(tmp_path / "best.npz")
+    assert repr(back) == repr(best)
+    assert back.search.starts[1] == how.starts[1]
+    np.testing.assert_array_equal(back.search.starts[0], draws.labels[0])
+    assert pt.estimate(draws, search=back.search, rng=0).expected_loss == best.expected_loss
 
 
 @pytest.fixture(scope="module")

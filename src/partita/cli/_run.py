@@ -11,8 +11,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from partita import io, losses, search, validate
-from partita.cli import _common, _estimate, _factors, _partition, _sample, options_of
+from partita import io, validate
+from partita.cli import _aims, _common, _estimate, _partition, _sample, options_of
 from partita.cli._data import read_table
 from partita.cli._words import for_the_shell
 from partita.errors import PartitaWarning
@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``partita run``."""
     _sample.add_sampling_arguments(parser)
-    what = parser.add_argument_group("what to estimate")
-    what.add_argument("--loss", metavar="NAME", help=f"default vi; {', '.join(losses.NAMES)}")
-    what.add_argument(
-        "--search", action="append", metavar="NAME", help=f"default auto; {', '.join(search.NAMES)}"
-    )
-    _factors.add_nmf_arguments(parser)
+    what = _aims.add_arguments(parser)
     what.add_argument("--save-draws", metavar="FILE.npz", help="keep the draws in a file")
     what.add_argument("--save", metavar="FILE.npz", help="keep the whole estimate in a file")
     what.add_argument("--report", metavar="FILE.html", help="write a report about it too")
@@ -45,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     for place in (arguments.report, arguments.save_draws):
         if place:
             io.check_place(place)
-    chosen = _factors.chosen(arguments, arguments.search or "auto")
+    aims = _aims.chosen(arguments)
     if arguments.seed is None and not arguments.checkpoint:
         arguments.seed = validate.seed(None)  # so that the report can say it
     draws = _sample.sample(arguments)
@@ -57,8 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
         warnings.filterwarnings("ignore", r".*See partita\.diagnose", PartitaWarning)
         best = estimate(
             draws,
-            loss=arguments.loss,
-            search=chosen,
+            **aims,
             rng=arguments.seed,
             n_jobs=arguments.jobs,
             device=arguments.device,

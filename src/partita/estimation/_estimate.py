@@ -246,7 +246,12 @@ def _describe(value: Any) -> dict[str, Any]:
 
 
 def _field(value: Any) -> Any:
-    """A field as JSON keeps it: a tuple as a list, a loss or a search as its description."""
+    """A field as JSON keeps it: a tuple as a list, a loss or a search as its description.
+
+    Labels are a list under their own name.
+    """
+    if isinstance(value, list | np.ndarray):
+        return {"labels": np.asarray(value).tolist()}
     if isinstance(value, tuple):
         parts = [_field(one) for one in value]
         return _NOT_KEPT if _NOT_KEPT in parts else parts
@@ -268,4 +273,6 @@ def _restore(about: dict[str, Any], room: Any) -> Any:
 def _restored(value: Any, room: Any) -> Any:
     if isinstance(value, list):
         return tuple(_restored(one, room) for one in value)
+    if isinstance(value, dict) and set(value) == {"labels"}:
+        return np.array(value["labels"])
     return _restore(value, room) if isinstance(value, dict) else value

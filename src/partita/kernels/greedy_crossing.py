@@ -63,12 +63,12 @@ def _level(e, grid, low, density):
 
 
 @inner
-def _descend(
-    order, labels, limit, parts, mass, alpha, cell, grid, low, density, clusters, sizes, held,
-    keys, scores, counts, computed,
-):  # fmt: skip
-    """Move each block to its best cluster, or a new one, until none gains; return the cost."""
-    table = (parts, alpha, cell, keys, scores, counts, computed)
+def _descend(order, labels, limit, mass, clusters, sizes, held, level, table):
+    """Move each block to its best cluster, or a new one, until none gains; return the cost.
+
+    ``level`` and ``table`` are what :func:`_level` and :func:`_score` take further.
+    """
+    cell = table[2]
     clusters[:], sizes[:], held[:] = 0, 0, 0.0
     for a in range(mass.shape[0]):
         clusters[labels[a]] |= 1 << a
@@ -78,7 +78,7 @@ def _descend(
         held[k] = _score(clusters[k], *table)
         e, total = e + cell[sizes[k]], total + held[k]
         active += clusters[k] != 0
-    value, quiet, at = _level(e, grid, low, density) - total, 0, 0
+    value, quiet, at = _level(e, *level) - total, 0, 0
     while quiet < order.shape[0]:
         a = order[at % order.shape[0]]
         at, quiet = at + 1, quiet + 1
@@ -93,7 +93,7 @@ def _descend(
             has_fresh |= clusters[x] == 0
             there = _score(clusters[x] | bit, *table)
             e_there = e - cell[sizes[k]] + cell[sizes[k] - w] - cell[sizes[x]] + cell[sizes[x] + w]
-            found = _level(e_there, grid, low, density) - (total - held[k] - held[x] + rest + there)
+            found = _level(e_there, *level) - (total - held[k] - held[x] + rest + there)
             if found < least:
                 best, least, best_score = x, found, there
         if best < 0:
@@ -110,15 +110,12 @@ def _descend(
 
 
 @inner
-def _best_moves(labels, limit, slope, moves, changes, scratch):
+def _best_moves(labels, limit, slope, moves, changes, mass, clusters, sizes, held, table):
     """The few best clusters for each block, what the scores gain by the move, and what e does.
 
     The best by the cost whose slope in e is as given. Returns how many moves these are.
     """
-    parts, mass, alpha, cell, grid, low, density, clusters, sizes, held = scratch[:10]
-    table = (parts, alpha, cell, *scratch[10:])
-    active = np.count_nonzero(clusters)
-    found = 0
+    cell, active, found = table[2], np.count_nonzero(clusters), 0
     for a in range(mass.shape[0]):
         k, w, bit, first = labels[a], mass[a], 1 << a, found
         rest = _score(clusters[k] ^ bit, *table) - held[k]
@@ -144,27 +141,28 @@ def _best_moves(labels, limit, slope, moves, changes, scratch):
 
 
 @inner
-def _two_at_once(labels, value, limit, moves, changes, trial, order, scratch):
+def _two_at_once(
+    value, moves, changes, trial, order, labels, limit, mass, clusters, sizes, held, level, table
+):  # fmt: skip
     """Move two blocks at once, and let the others follow, as long as that gains; return the cost.
 
     A loss that bends in e holds a block back that would be better elsewhere, unless another moves
     with it. Pairs are ranked as if none of the two changed what the other gains.
     """
-    cell, grid, low, density, sizes, held = scratch[3], *scratch[4:7], *scratch[8:10]
+    cell, step = table[2], 0.5 / level[2]
     while True:
         e, total = 0.0, 0.0
         for k in range(sizes.shape[0]):
             e, total = e + cell[sizes[k]], total + held[k]
-        slope = density * (
-            _level(e + 0.5 / density, grid, low, density)
-            - _level(e - 0.5 / density, grid, low, density)
+        slope = (_level(e + step, *level) - _level(e - step, *level)) / (2.0 * step)
+        found = _best_moves(
+            labels, limit, slope, moves, changes, mass, clusters, sizes, held, table
         )
-        found = _best_moves(labels, limit, slope, moves, changes, scratch)
         best, first, second = value - 1e-12 * max(1.0, abs(value)), -1, -1
         for p in range(found):
             for q in range(p):
                 if moves[p, 0] != moves[q, 0]:
-                    cost = _level(e + changes[p, 1] + changes[q, 1], grid, low, density)
+                    cost = _level(e + changes[p, 1] + changes[q, 1], *level)
                     cost -= total + changes[p, 0] + changes[q, 0]
                     if cost < best:
                         best, first, second = cost, p, q
@@ -172,7 +170,7 @@ def _two_at_once(labels, value, limit, moves, changes, trial, order, scratch):
             return value
         trial[:] = labels
         trial[moves[first, 0]], trial[moves[second, 0]] = moves[first, 1], moves[second, 1]
-        cost = _descend(order, trial, limit, *scratch)
+        cost = _descend(order, trial, limit, mass, clusters, sizes, held, level, table)
         if cost >= value - 1e-12 * max(1.0, abs(value)):
             return value
         labels[:], value = trial, cost
@@ -185,6 +183,8 @@ def restarts(
 ):  # fmt: skip
     """Descend from each start, the blocks of ``kept`` where the best so far has them.
 
+    Then two blocks at a time.
+
     ``labels`` are the best at first. Begins no more once ``most`` scores were computed. Fills
     ``ends`` and ``values``, and returns how many it did.
     """
@@ -196,17 +196,13 @@ def restarts(
     most, trial = min(most, _SLOTS // 2), np.empty_like(labels)
     n_moves = _TARGETS * width
     moves, changes = np.empty((n_moves + 1, 2), np.int64), np.empty((n_moves + 1, 2))
-    scratch = (
-        parts, mass, alpha, cell, grid, low, density, clusters, sizes, held, keys, scores, counts,
-        computed,
-    )  # fmt: skip
+    table, level = (parts, alpha, cell, keys, scores, counts, computed), (grid, low, density)
+    rest = (limit, mass, clusters, sizes, held, level, table)
     for q in range(starts.shape[0]):
         for a in range(mass.shape[0]):
             ends[q, a] = labels[a] if kept[q, a] else starts[q, a]
-        values[q] = _descend(orders[q], ends[q], limit, *scratch)
-        values[q] = _two_at_once(
-            ends[q], values[q], limit, moves, changes, trial, orders[q], scratch
-        )
+        value = _descend(orders[q], ends[q], *rest)
+        values[q] = _two_at_once(value, moves, changes, trial, orders[q], ends[q], *rest)
         if values[q] < least:
             least, labels[:] = values[q], ends[q]
         if computed[0] >= most:

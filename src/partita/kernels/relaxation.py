@@ -2,8 +2,8 @@
 
 With x in [0, 1] and a point x0, the least of Σ d x + ε/2 Σ (x - x0)² under triangle inequalities
 x_ij + x_jk - x_ik ≤ 1 is reached by their multipliers, one after another. What is kept is
-u = x0 - c/ε, where c is d plus what the triangles charge, so that x is u cut off at 0 and 1, and the
-multipliers in units of ε. Everything lies above the diagonal of square matrices.
+u = x0 - c/ε, where c is d plus what the triangles charge, so that x is u cut off at 0 and 1; and
+the multipliers, in units of ε. Everything lies above the diagonal of square matrices.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _JOINED = {"gathered", "one"}  # starts for where others go astray, so they need
 _GATHERED = 2  # ends whose single items are put together
 _FRESH = 2  # times that more are begun
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
-_QUICK = 100_000  # items times draws up to which that is done
+_QUICK = 250_000  # items times draws up to which that is done
 _QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as often
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
@@ -144,10 +144,11 @@ class Plan:
             self._turn()
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
         ends, is_careful = list[Found](), self._is_bent or self._is_cheap
-        enough = _ENOUGH_CAREFUL if is_careful else _ENOUGH
+        enough = _ENOUGH_CAREFUL if is_careful and not crossing else _ENOUGH
+        is_rugged &= not crossing or not self._is_brief  # blocks of few items tell enough
         for starts, is_new in self._rounds(leaders, is_more):
             ends += self._carried(shared, starts, others, is_new)
-            is_enough = times_best(ends) >= (enough if is_rugged and not crossing else 2)
+            is_enough = times_best(ends) >= (enough if is_rugged else 2)
             if self.is_agreed or is_enough or is_whole or self.clock.is_up():
                 break
         for _ in range(_CROSSED if crossing else 0):
@@ -225,7 +226,8 @@ class Plan:
     @property
     def _is_quick(self) -> bool:
         """Whether there is time to begin again where the first runs disagree."""
-        return self._work <= (_QUICK_ONCE if self._is_bent else _QUICK)
+        most = _QUICK_ONCE if self._is_bent else _QUICK if self.on_draws else SMALL
+        return self._work <= most
 
     @property
     def _is_brief(self) -> bool:
