@@ -11,8 +11,8 @@ import partita as pt
 from partita import losses
 from partita.evidence import as_evidence
 from partita.kernels import greedy_proposals as cursors
-from partita.search._greedy_proposals import Proposals
 from partita.search._greedy_problem import problem
+from partita.search._greedy_proposals import Proposals
 from partita.search._greedy_tables import width_for
 
 ON_DRAWS = ["vi", "nvi", "id", "nid", "omari"]
