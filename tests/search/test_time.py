@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 import partita as pt
+from partita import losses
 from partita.cli import main
 from partita.errors import PartitaWarning
+from partita.evidence import as_evidence
 from partita.search import NMF, Greedy, limited
+from partita.search._greedy_clock import Clock
+from partita.search._greedy_kinds import STARTS, Starts
 from partita.search._greedy_search import Settings
 
 LATE = "`time_limit` was too short"
@@ -220,3 +224,18 @@ def test_an_interrupt_is_not_said_to_be_a_limit(some, monkeypatch):
         best = pt.estimate(some, search=Greedy(n_runs=2, time_limit=600), rng=0)
     assert len(said) == 1
     assert "cut_short" not in best.info
+
+
+def test_no_matrix_is_made_that_would_take_all_the_time(monkeypatch):
+    """A start that needs it is left out, and that is said."""
+    evidence = as_evidence(np.random.default_rng(0).integers(0, 3, (20, 30)))
+    clock = Clock(600.0)
+    starts = Starts(STARTS, losses.resolve("vi"), evidence, 30, clock, is_sized=True)
+    at = STARTS.index("losses")
+    counts = [int(i == at) for i in range(len(STARTS))]
+    monkeypatch.setattr("partita.search._greedy_kinds._PER_LABEL", 1e9)
+    assert not any(starts.of_kinds(counts, np.random.default_rng(0)))
+    assert clock.has_ended_work
+    assert not evidence.has_dense
+    monkeypatch.undo()
+    assert starts.of_kinds(counts, np.random.default_rng(0))[at]

@@ -13,6 +13,7 @@ from partita.evidence import as_evidence
 from partita.kernels import greedy_proposals as cursors
 from partita.search._greedy_problem import problem
 from partita.search._greedy_proposals import Proposals
+from partita.search._greedy_state import DrawsState
 from partita.search._greedy_tables import width_for
 
 ON_DRAWS = ["vi", "nvi", "id", "nid", "omari"]
@@ -29,8 +30,6 @@ def noisy(n_items, n_draws, seed):
 @pytest.mark.parametrize("loss", ON_DRAWS)
 def test_attempts_that_needed_many_columns_leave_narrow_tables(loss, monkeypatch):
     """With calls so short that Python makes the attempts; totals are checked by every run."""
-    from partita.search._greedy_state import DrawsState
-
     monkeypatch.setattr("partita.search._greedy_counts.CALL", 2_000)
     seen, plain = [], DrawsState.fit
 
@@ -76,8 +75,6 @@ def test_columns_that_are_gone_are_proposed_no_more():
 
 def test_many_clusters_are_merged_in_few_rounds(monkeypatch):
     """One big cluster takes many small ones in at once."""
-    from partita.search._greedy_state import DrawsState
-
     rounds, plain = [], DrawsState.merge_values
 
     def counted(self):

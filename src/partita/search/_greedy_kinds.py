@@ -26,6 +26,7 @@ STARTS = ("sequential", "draws", "losses", "average", "one", "random")  # if non
 SMALL = 100_000  # items times draws up to which a bent loss is begun from many places
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _ON_MATRIX = ("losses", "average", "complete", "nmf")  # those that need it
+_PER_LABEL = 2e-11  # seconds for the matrix and a start from it, by items squared times draws
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _FRESH = {"sequential": 2, "draws": 2, "random": 4}  # of each kind left to chance, at a time
 _FRESH_BENT = {"sequential": 3, "draws": 3, "random": 2}  # the same under a loss that bends
@@ -136,17 +137,28 @@ class Starts:
         return "labels", canonical(labels)
 
     def _of_kind(self, kind: Any, wanted: int, rng: np.random.Generator) -> list[Start]:
-        n = self.evidence.n_items
         if not isinstance(kind, str):
             if not hasattr(kind, "candidates"):
                 return [self._as_labels(kind)]
             found = starting.from_search(kind, self.loss, self.evidence, rng, self.clock, wanted)
             return [(type(kind).__name__, labels) for labels in found]
-        if self.is_sized and n > _DENSE_ITEMS and kind in _ON_MATRIX:
+        if self.is_sized and kind in _ON_MATRIX and not self._can_have_matrix:
             return []
         if kind == "sequential":
             return [(kind, None)] * wanted
         return [(kind, labels) for labels in self._made(kind, wanted, rng)]
+
+    @property
+    def _can_have_matrix(self) -> bool:
+        """Whether there are few enough items for it, and time to make it."""
+        evidence, left = self.evidence, self.clock.left()
+        if evidence.n_items > _DENSE_ITEMS:
+            return False
+        if left is None or evidence.has_dense or not evidence.has_draws:
+            return True
+        is_in_time = _PER_LABEL * evidence.n_items**2 * evidence.draws.n_draws < left
+        self.clock.has_ended_work |= not is_in_time
+        return bool(is_in_time)
 
     def _made(self, kind: str, wanted: int, rng: np.random.Generator) -> list[Labels]:
         n = self.evidence.n_items
