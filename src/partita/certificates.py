@@ -82,10 +82,12 @@ def certify(
     any multipliers of which give a bound. Where the pairs with π̂ above 1 - a/2 form a partition,
     that is the optimum. Otherwise the pairs that ``labels``, after some sweeps, gets wrong are
     charged to triangles, whose multipliers are improved one by one until nothing is wrong or no
-    more is gained. If a gap is left, the linear program is solved from there, and violated
-    triangles and stars (2-partition inequalities of one item against some) are added until there
-    are none or it hardly helps (this needs highspy; without it there is a warning). The bound is
-    recomputed from the multipliers, less what rounding could add to it.
+    more is gained. If a gap is left, the optimum over all triangles is approached by a proximal
+    point method, one multiplier after another again. Where no more than 60,000 triangles matter
+    then, the linear program is solved with these, and violated triangles and stars (2-partition
+    inequalities of one item against some) are added until there are none or it hardly helps (this
+    needs highspy; without it there is a warning). The bound is recomputed from the multipliers,
+    less what rounding could add to it.
 
     Parameters
     ----------
@@ -111,7 +113,8 @@ def certify(
     References
     ----------
     Grötschel & Wakabayashi (1989), A cutting plane algorithm for a clustering problem,
-    Mathematical Programming 45.
+    Mathematical Programming 45. Rockafellar (1976), Monotone operators and the proximal point
+    algorithm, SIAM J. Control Optim. 14.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def relax(
     Beginning at those given, until the bound reaches ``target``, hardly rises, or time is up.
     """
     point = _Point(d, labels, triangles, y)
-    bounds, best = [point.bound], point.multipliers()
+    bounds, best = [point.bound], point.held()
     while bounds[-1] < target and time.monotonic() < deadline:
         before = bounds[-1 - _LOOK] if len(bounds) > _LOOK else -np.inf
         if bounds[-1] - before < _RISE * (target - before):
@@ -57,9 +57,9 @@ def relax(
         if not (point.climb(deadline) and point.move_on(deadline) and point.extend(deadline)):
             break
         if point.bound > bounds[-1]:
-            best = point.multipliers()
+            best = point.held()
         bounds.append(max(bounds[-1], point.bound))
-    return best
+    return point.as_rows(*best)
 
 
 class _Point:
@@ -85,11 +85,16 @@ class _Point:
         pairs = [np.minimum(a, b) * self.n + np.maximum(a, b) for a, b in ((i, k), (i, j), (j, k))]
         return np.stack(pairs, axis=1).astype(self.place)
 
-    def multipliers(self) -> tuple[Triangles, NDArray[np.float64]]:
-        """The triangles, as rows j, i, k, and their multipliers."""
-        (i, k), one = np.divmod(self.triangles[:, 0].astype(np.int64), self.n), self.triangles[:, 1]
-        j = one // self.n + one % self.n - i
-        return np.stack([j, i, k], axis=1), _NEAR * self.paid
+    def held(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The places of the triangles, which are never changed, and the multipliers, which are."""
+        return self.triangles, self.paid.copy()
+
+    def as_rows(
+        self, triangles: NDArray[Any], paid: NDArray[np.float64]
+    ) -> tuple[Triangles, NDArray[np.float64]]:
+        """Triangles as rows j, i, k, and their multipliers in the units of costs."""
+        (i, k), one = np.divmod(triangles[:, 0].astype(np.int64), self.n), triangles[:, 1]
+        return np.stack([one // self.n + one % self.n - i, i, k], axis=1), _NEAR * paid
 
     def climb(self, deadline: float) -> bool:
         """Make the most of every multiplier a few times; False if time was up."""
