@@ -457,9 +457,28 @@ def test_run_takes_what_estimate_takes(capsys, tmp_path):
     how = pt.search.Greedy(max_clusters=2, n_runs=3)
     best = pt.estimate(tmp_path / "draws.npz", loss=pt.losses.VI(0.4), search=how, rng=1)
     assert answer["expected_loss"] == best.expected_loss
-    bad = run(capsys, "run", tmp_path / "data.csv", *short, "--method", "minvi", "--a", 1)
-    assert bad[0] == 2
-    assert "--a" in bad[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--method", "minvi", "--a", 1), "--a"),
+        (("--method", "minvii"), "--method must be one of"),
+        (("--method", "minvi", "--loss", "vi"), "--method names a loss"),
+        (("--method", "minvi", "--clusters", 3), "--clusters"),
+        (("--loss", "vii"), "--loss must be one of"),
+        (("--search", "greddy"), "--search must be one of"),
+        (("--clusters", 3, "--loss", "nid"), "needs a loss with a weight"),
+        (("--clusters", 0), "--clusters must be at least 1"),
+        (("--time-limit", -1), "--time-limit must lie"),
+    ],
+)
+def test_run_refuses_before_it_samples(capsys, tmp_path, monkeypatch, words, said):
+    np.savetxt(tmp_path / "data.csv", np.eye(5), delimiter=",")
+    monkeypatch.setattr("partita.cli._sample.sample", lambda _: pytest.fail("it samples"))
+    code, out, err = run(capsys, "run", tmp_path / "data.csv", *words)
+    assert (code, out) == (2, "")
+    assert said in err
 
 
 def test_a_weight_on_a_similarity_is_binders(capsys, draws, tmp_path):

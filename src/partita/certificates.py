@@ -87,7 +87,7 @@ def certify(
     then, the linear program is solved with these, and violated triangles and stars (2-partition
     inequalities of one item against some) are added until there are none or it hardly helps (this
     needs highspy; without it there is a warning). The bound is recomputed from the multipliers,
-    less what rounding could add to it.
+    less what rounding could add to it. What is then left, ``search.Exact`` goes on with.
 
     Parameters
     ----------

@@ -82,3 +82,19 @@ def test_items_of_the_same_row_are_one_weighted_item_on_the_similarity_too(loss,
     assert best.expected_loss == pytest.approx(pt.expected_loss(best.labels, labels, loss=loss))
     only = pt.estimate(labels, loss=loss, search=pt.search.Greedy(n_runs=3), rng=0)
     assert best.expected_loss <= only.expected_loss + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_cluster_on_few_draws_is_not_the_last_word(seed):
+    """The first runs, on 150 of 1,000 draws, all merge everything; on all draws three are better."""
+    rng = np.random.default_rng(68104)
+    items = rng.random((100, 2))
+    rng.random((4, 2))
+    draws = np.empty((1000, 100), dtype=np.int64)
+    for draw in draws:
+        centres = rng.random((max(2, rng.poisson(4)), 2))
+        draw[:] = ((items[:, None] - centres) ** 2).sum(-1).argmin(1)
+    best = pt.estimate(draws, loss="vi", rng=seed)
+    one = pt.expected_loss(np.zeros(100, dtype=np.int64), draws, loss="vi")
+    assert best.n_clusters == 3
+    assert best.expected_loss < 0.995 * one

@@ -69,6 +69,12 @@ def test_no_time_is_no_harm():
     assert bound == pytest.approx(np.minimum(d, 0).sum() / 2, rel=1e-12)
 
 
+def test_without_time_nothing_is_set_up(monkeypatch):
+    monkeypatch.setattr(_cliques, "relax", lambda *_: pytest.fail("it relaxes"))
+    part = _cliques.Part(costs(4, 30), np.arange(30) % 5, time.monotonic() - 1, 1e-9)
+    assert not part.is_proved
+
+
 @pytest.mark.parametrize("short", ["climb", "move_on", "extend"])
 def test_time_that_ends_in_between_leaves_the_best_bound(short, monkeypatch):
     d, labels, done = costs(3, 30), np.arange(30) % 5, []

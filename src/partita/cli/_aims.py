@@ -66,23 +66,24 @@ def _list(names: Iterable[str]) -> str:
 
 
 def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What ``estimate`` is to be called with; names that are none are errors at once."""
+    """What ``estimate`` is to be called with; what is wrong of it is an error at once."""
+    from partita.estimation import checked
+
     _check_method(arguments)
-    if arguments.loss is not None:
-        losses.resolve(arguments.loss)
     wanted = _factors.chosen(arguments, arguments.search or "auto")
     if arguments.max_clusters is not None or arguments.runs is not None:
         wanted = list(
             search.bounded(wanted, max_clusters=arguments.max_clusters, n_runs=arguments.runs)
         )
-    search.resolve(wanted)
-    return {
+    aims = {
         "loss": _loss(arguments),
         "search": wanted,
         "method": arguments.method,
         "n_clusters": arguments.clusters,
         "time_limit": arguments.time_limit,
     }
+    checked(**aims, is_similarity=_is_matrix(arguments))
+    return aims
 
 
 def _is_matrix(arguments: argparse.Namespace) -> bool:

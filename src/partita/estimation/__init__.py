@@ -6,8 +6,16 @@ comes after.
 
 from __future__ import annotations
 
-from partita.estimation._argmin import estimate, expected_loss, warn_of_disagreement
+from partita.estimation._argmin import checked, estimate, expected_loss, warn_of_disagreement
 from partita.estimation._estimate import Estimate, Step
 from partita.estimation._scale import is_plain
 
-__all__ = ["Estimate", "Step", "estimate", "expected_loss", "is_plain", "warn_of_disagreement"]
+__all__ = [
+    "Estimate",
+    "Step",
+    "checked",
+    "estimate",
+    "expected_loss",
+    "is_plain",
+    "warn_of_disagreement",
+]

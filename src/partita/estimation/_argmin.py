@@ -18,7 +18,7 @@ from partita.errors import InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
 from partita.estimation._offers import Offers
 from partita.estimation._scale import way_taken
-from partita.estimation._weight import for_clusters
+from partita.estimation._weight import check_wanted, for_clusters
 from partita.evidence import Evidence, as_evidence, can_serve
 from partita.losses import VI, Loss, VILowerBound
 from partita.partitions import canonical, canonical_rows
@@ -111,13 +111,10 @@ def estimate(
         evidence = as_evidence(data, n_jobs=n_jobs)
         if data is not evidence:
             warn_of_disagreement(evidence)
-    if method is not None:
-        if loss is not None or search != "auto":
-            raise InvalidValueError(
-                "`method` names a loss and a search together; give either it or them, not both."
-            )
-        loss, search = validate.lookup("method", method, searches.METHODS)
-    chosen = _loss(loss, evidence)
+    meant, search = checked(
+        loss, search, method, n_clusters, time_limit, is_similarity=evidence.is_similarity
+    )
+    chosen = _servable(meant, evidence)
     seed = validate.seed(rng)
     parts = _usable(searches.resolve(search), evidence, is_auto=search == "auto")
     if time_limit is not None:
@@ -244,7 +241,7 @@ def expected_loss(
     """
     n_jobs = validate.n_jobs(n_jobs)
     evidence = as_evidence(data, n_jobs=n_jobs)
-    chosen = _loss(loss, evidence)
+    chosen = _servable(checked(loss, is_similarity=evidence.is_similarity)[0], evidence)
     partitions = validate.whole_numbers("labels", getattr(labels, "labels", labels))
     many = partitions.ndim == 2
     if partitions.ndim not in (1, 2) or partitions.shape[-1] != evidence.n_items:
@@ -258,16 +255,44 @@ def expected_loss(
     return values if many else float(values[0])
 
 
-def _loss(loss: Any, evidence: Evidence) -> Loss:
+def checked(
+    loss: Any = None,
+    search: Any = "auto",
+    method: str | None = None,
+    n_clusters: int | None = None,
+    time_limit: float | None = None,
+    *,
+    is_similarity: bool = False,
+) -> tuple[Loss, Any]:
+    """Return the loss and the search that are meant, or say what is wrong whatever the draws are.
+
+    See :func:`estimate`.
+    """
+    if method is not None:
+        if loss is not None or search != "auto":
+            raise InvalidValueError(
+                "`method` names a loss and a search together; give either it or them, not both."
+            )
+        loss, search = validate.lookup("method", method, searches.METHODS)
     if loss is None:
-        return VILowerBound() if evidence.is_similarity else VI()
-    chosen = losses.resolve(loss)
-    if not can_serve(chosen.needs, evidence):
+        loss = VILowerBound() if is_similarity else VI()
+    loss = losses.resolve(loss)
+    searches.resolve(search)
+    if time_limit is not None:
+        validate.real("time_limit", time_limit, low=0, open_low=True)
+    if n_clusters is not None:
+        check_wanted(loss, n_clusters, is_similarity=is_similarity)
+    return loss, search
+
+
+def _servable(loss: Loss, evidence: Evidence) -> Loss:
+    """The loss, if the evidence is enough for it."""
+    if not can_serve(loss.needs, evidence):
         raise InvalidValueError(
-            f"`loss` {losses.name_of(chosen)!r} needs the posterior draws and only a similarity "
+            f"`loss` {losses.name_of(loss)!r} needs the posterior draws and only a similarity "
             "was given; pass the draws, or use 'binder', 'vi-lower-bound' or 'pear'."
         )
-    return chosen
+    return loss
 
 
 def _usable(parts: tuple[Search, ...], evidence: Evidence, *, is_auto: bool) -> tuple[Search, ...]:

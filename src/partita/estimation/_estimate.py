@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import io, losses, search, validate
-from partita.errors import FileError
+from partita.errors import FileError, PartitaError
 from partita.io import Layout
 from partita.partitions import canonical
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _STEP_ARRAYS = ("labels", "memberships", "restart_labels", "restart_objectives")
+_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
 _NOT_KEPT = object()  # stands for a field that JSON does not keep
 _WHAT = "an estimate that partita saved"
 _LAYOUTS = {
@@ -208,7 +209,7 @@ class Estimate:
                 info=dict(about["info"]),
                 history=arrays.get("history"),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        except _DAMAGED as error:
             raise FileError(f"{path} does not hold {_WHAT}.") from error
         _check(made, path)
         return made
@@ -251,7 +252,7 @@ def _field(value: Any) -> Any:
     Labels are a list under their own name.
     """
     if isinstance(value, list | np.ndarray):
-        return {"labels": np.asarray(value).tolist()}
+        return _as_list(value)
     if isinstance(value, tuple):
         parts = [_field(one) for one in value]
         return _NOT_KEPT if _NOT_KEPT in parts else parts
@@ -259,6 +260,14 @@ def _field(value: Any) -> Any:
         return value
     about = _describe(value)
     return about if "class" in about else _NOT_KEPT
+
+
+def _as_list(value: Any) -> Any:
+    """Labels, as those of a start, in a list of numbers; nothing else is kept."""
+    try:
+        return {"labels": validate.labels("labels", value).tolist()}
+    except PartitaError:
+        return _NOT_KEPT
 
 
 def _restore(about: dict[str, Any], room: Any) -> Any:
@@ -274,5 +283,7 @@ def _restored(value: Any, room: Any) -> Any:
     if isinstance(value, list):
         return tuple(_restored(one, room) for one in value)
     if isinstance(value, dict) and set(value) == {"labels"}:
-        return np.array(value["labels"])
+        if not all(type(one) is int for one in value["labels"]):
+            raise ValueError("labels must be whole numbers")
+        return np.array(value["labels"], dtype=np.int64)
     return _restore(value, room) if isinstance(value, dict) else value

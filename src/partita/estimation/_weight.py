@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 _STEPS = 16
 
 
+def check_wanted(loss: Loss, n_clusters: int, *, is_similarity: bool) -> None:
+    """Refuse a number of clusters that is none, and a loss that has no weight to reach it by."""
+    validate.integer("n_clusters", n_clusters, least=1)
+    if "a" not in getattr(type(loss), "__dataclass_fields__", {}):
+        able = "'binder'" if is_similarity else "'vi' or 'binder'"
+        raise InvalidTypeError(
+            f"`n_clusters` needs a loss with a weight, such as {able}; got {name_of(loss)!r}."
+        )
+
+
 def for_clusters(
     loss: Loss,
     n_clusters: int,
@@ -34,11 +44,6 @@ def for_clusters(
     """
     validate.integer("n_clusters", n_clusters, least=1, most=evidence.n_items)
     anything: Any = loss
-    if "a" not in getattr(type(loss), "__dataclass_fields__", {}):
-        able = "'binder'" if evidence.is_similarity else "'vi' or 'binder'"
-        raise InvalidTypeError(
-            f"`n_clusters` needs a loss with a weight, such as {able}; got {name_of(loss)!r}."
-        )
     low, high, a = 0.0, 2.0, float(anything.a)
     best: Estimate | None = None
     interrupted = late = False

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = NDArray[np.float64]
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # of sums over all pairs, in shares of their terms
-_MOST_ROWS = 60_000  # triangles from which a program is solved in seconds
+_MOST_ROWS = 60_000  # triangles up to which a program is solved in seconds
 _SOLVED = 1e-6  # how far from its value the multipliers of a solved program may be
 
 
@@ -57,7 +57,10 @@ def components(d: Matrix) -> list[NDArray[np.int64]]:
 
 
 class Part:
-    """A component, a partition of it, and the bound proved so far, at first by paying debts."""
+    """A component, a partition of it, and the bound proved so far.
+
+    At first by paying debts, then by the relaxed problem.
+    """
 
     def __init__(
         self, d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
@@ -67,7 +70,7 @@ class Part:
         self.cost = joined(own, d)
         self.triangles, y = settle(d, own, deadline, 0.9 * tolerance)
         self._proved(y)
-        if not self.is_proved:
+        if not self.is_proved and time.monotonic() < deadline:
             target = self.cost - 0.9 * tolerance
             self.triangles, y = relax(d, own, self.triangles, y, target, deadline)
             self._proved(y)

@@ -142,15 +142,14 @@ class Starts:
                 return [self._as_labels(kind)]
             found = starting.from_search(kind, self.loss, self.evidence, rng, self.clock, wanted)
             return [(type(kind).__name__, labels) for labels in found]
-        if self.is_sized and kind in _ON_MATRIX and not self._can_have_matrix:
+        if self.is_sized and kind in _ON_MATRIX and not self._affords_matrix():
             return []
         if kind == "sequential":
             return [(kind, None)] * wanted
         return [(kind, labels) for labels in self._made(kind, wanted, rng)]
 
-    @property
-    def _can_have_matrix(self) -> bool:
-        """Whether there are few enough items for it, and time to make it."""
+    def _affords_matrix(self) -> bool:
+        """Whether there are few enough items for it, and time to make it; if not, note that."""
         evidence, left = self.evidence, self.clock.left()
         if evidence.n_items > _DENSE_ITEMS:
             return False

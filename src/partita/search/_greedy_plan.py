@@ -43,6 +43,7 @@ _ENOUGH, _ENOUGH_CAREFUL = 3, 4  # of those that end at the best, else two, are 
 _CROSSED = 2  # times that ends are crossed again
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
+_MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
 _JOINED = {"gathered", "one"}  # starts for where others go astray, so they need not agree
 _GATHERED = 2  # ends whose single items are put together
 _FRESH = 2  # times that more are begun
@@ -181,10 +182,12 @@ class Plan:
         """Yield starts to carry further together, and whether no run on these draws was there.
 
         That is the best one if the first runs agree, with some from nothing if they saw few of
-        many draws, else the best, those that come next, and then others where that is quick.
+        many draws, or if they merged nearly all on few; else the best, those that come next, and
+        then others where that is quick.
         """
         if self.is_agreed:
-            anew = self.starts.anew(_ANEW if self._has_many_draws else 0)
+            is_merged = is_more and int(leaders[0].labels.max()) < _MERGED
+            anew = self.starts.anew(_ANEW if self._has_many_draws or is_merged else 0)
             yield [leaders[0].again, *anew], bool(anew)
             return
         n_rounds = 2 if swept(self._work, leaders) <= _SWEPT else 1

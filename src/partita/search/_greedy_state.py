@@ -281,7 +281,7 @@ class DrawsState(DrawsTables):
         return pairs, values
 
     def merge(self, pairs: NDArray[np.int64]) -> bool:
-        """Merge the pairs of clusters that pay, each cluster once; return whether any did."""
+        """Merge the pairs of clusters that pay, one after another; return whether any did."""
         p = self.problem
         value = _merging().merge(
             pairs, self._value, p.offsets, self.counts, self.table, p.cell, p.step, self.labels,

@@ -56,7 +56,7 @@ def prove(
     """
     out = np.empty_like(d)
     _compiled().charge(d, members, starts, y, out)
-    value = float(np.minimum(out[np.triu_indices_from(out, 1)], 0.0).sum()) - float(y.sum())
+    value = float(np.minimum(np.triu(out, 1), 0.0).sum()) - float(y.sum())
     leaves = np.diff(starts) - 1
     moved = float(np.abs(d).sum()) / 2 + float((y * leaves * (leaves + 1)).sum()) / 2
     additions = int(np.bincount(members, minlength=1).max()) + _SUMMED

@@ -54,11 +54,13 @@ def relax(
         before = bounds[-1 - _LOOK] if len(bounds) > _LOOK else -np.inf
         if bounds[-1] - before < _RISE * (target - before):
             break
-        if not (point.climb(deadline) and point.move_on(deadline) and point.extend(deadline)):
+        if not (point.climb(deadline) and point.move_on(deadline)):
             break
         if point.bound > bounds[-1]:
             best = point.held()
         bounds.append(max(bounds[-1], point.bound))
+        if not point.extend(deadline):
+            break
     return point.as_rows(*best)
 
 
@@ -86,8 +88,9 @@ class _Point:
         return np.stack(pairs, axis=1).astype(self.place)
 
     def held(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """The places of the triangles, which are never changed, and the multipliers, which are."""
-        return self.triangles, self.paid.copy()
+        """The triangles that charge something, and their multipliers."""
+        kept = self.paid > 0
+        return self.triangles[kept], self.paid[kept]
 
     def as_rows(
         self, triangles: NDArray[Any], paid: NDArray[np.float64]
@@ -121,8 +124,7 @@ class _Point:
         found = violated(self.x, self.d, _VIOLATION, deadline)
         if found is None:
             return False
-        new, _ = found
-        kept = self.paid > 0
-        self.triangles = np.concatenate([self.triangles[kept], self._places(new)])
-        self.paid = np.concatenate([self.paid[kept], np.zeros(len(new))])
+        triangles, paid = self.held()
+        self.triangles = np.concatenate([triangles, self._places(found[0])])
+        self.paid = np.concatenate([paid, np.zeros(len(found[0]))])
         return True

@@ -69,6 +69,7 @@ class Greedy:
         come first, and the others only where these do not agree or are quick.
     time_limit : float, optional
         Seconds after which the best so far is returned, with a warning if there was more to try.
+        Starts that need a matrix of similarities are left out where making it would take them all.
         The first use in an environment compiles loops, which counts.
     moves : tuple of str
         Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"``, ``"graft"`` (take a cluster
