@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EQUAL = 1e-9
+_LATE = (
+    "`time_limit` was too short for the proof to end; the bound is the best so far. Allow more "
+    "seconds."
+)
+_INTERRUPTED = "Interrupted: the bound is the best so far."
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Certificate:
         What it took: the first where joining the pairs with π̂ above 1 - a/2 is a partition
         already; the second where multipliers of triangles, improved one by one, are enough.
     cut_short : bool
-        Whether a time limit ended it: the bound could be higher.
+        Whether a time limit, or Ctrl-C, ended it: the bound could be higher.
     """
 
     expected_loss: float
@@ -108,7 +113,8 @@ def certify(
     Warns
     -----
     PartitaWarning
-        If the time limit left a gap that more seconds might close; ``cut_short`` is then True.
+        If the time limit, or Ctrl-C, left a gap that more seconds might close; ``cut_short`` is
+        then True.
 
     References
     ----------
@@ -136,17 +142,12 @@ def certify(
     d = _cliques.costs(matrix, chosen.a)
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     centre = _settled(partition, evidence, chosen, time_limit)
-    bound, method, is_late = _cliques.lower_bound(d, centre, deadline, _EQUAL * n * n / 8)
-    value, low = _cliques.as_losses(matrix, d, chosen.a, _cliques.joined(partition, d), bound)
-    found = Certificate(expected_loss=value, lower_bound=low, method=method)
-    if found.is_optimal or not is_late:
+    bound = _cliques.lower_bound(d, centre, deadline, _EQUAL * n * n / 8)
+    value, low = _cliques.as_losses(matrix, d, chosen.a, _cliques.joined(partition, d), bound.value)
+    found = Certificate(expected_loss=value, lower_bound=low, method=bound.method)
+    if found.is_optimal or not (bound.is_late or bound.was_interrupted):
         return found
-    warnings.warn(
-        "`time_limit` was too short for the proof to end; the bound is the best so far. Allow more "
-        "seconds.",
-        PartitaWarning,
-        stacklevel=2,
-    )
+    warnings.warn(_INTERRUPTED if bound.was_interrupted else _LATE, PartitaWarning, stacklevel=2)
     return replace(found, cut_short=True)
 
 

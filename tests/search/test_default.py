@@ -86,7 +86,7 @@ def test_items_of_the_same_row_are_one_weighted_item_on_the_similarity_too(loss,
 
 @pytest.mark.parametrize("seed", range(6))
 def test_one_cluster_on_few_draws_is_not_the_last_word(seed):
-    """The first runs, on 150 of 1,000 draws, all merge everything; on all draws three are better."""
+    """The first runs, on 150 of 1,000 draws, merge everything; on all draws three are better."""
     rng = np.random.default_rng(68104)
     items = rng.random((100, 2))
     rng.random((4, 2))

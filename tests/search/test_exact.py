@@ -141,7 +141,7 @@ def test_nothing_better_is_found_by_other_searches(seed):
 @pytest.mark.parametrize(
     ("n", "loss", "place"),
     [
-        (9, "nid", "kernels.exact.search_draws"),
+        (11, "nid", "kernels.exact.search_draws"),
         (9, "zero-one", "kernels.exact.next_labels"),
         (30, "binder", "_cliques.minimise"),
     ],

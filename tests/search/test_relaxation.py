@@ -111,3 +111,33 @@ def test_a_certificate_without_a_solver_is_as_good_as_the_program_over_triangles
     assert proof.method == "triangles"
     assert not proof.cut_short
     assert least >= proof.lower_bound >= least - 1e-3 * best.expected_loss
+
+
+@pytest.mark.parametrize("where", ["_cliques.settle", "_cliques.relax", "_program.Program.cut"])
+def test_an_interrupt_leaves_the_bound_so_far(where, monkeypatch):
+    """That of a set of items it came in is the least there is; the others are as they were."""
+    pytest.importorskip("highspy")
+    matrix = np.random.default_rng(5).random((30, 30))
+    matrix = (matrix + matrix.T) / 2
+    np.fill_diagonal(matrix, 1.0)
+    labels = pt.estimate(pt.Similarity(matrix), loss="binder", rng=0).labels
+    whole, came = pt.certify(labels, matrix), []
+
+    def stopped(*args, **kwargs):
+        came.append(where)
+        if len(came) > 1:
+            return plain(*args, **kwargs)
+        raise KeyboardInterrupt
+
+    name = where.rpartition(".")[2]
+    owner = _program.Program if name == "cut" else _cliques
+    plain = getattr(owner, name)
+    monkeypatch.setattr(owner, name, stopped)
+    with pytest.warns(pt.errors.PartitaWarning, match="Interrupted: the bound"):
+        proof = pt.certify(labels, matrix)
+    assert came[0] == where
+    assert proof.cut_short
+    assert 0 <= proof.lower_bound <= whole.expected_loss
+    assert proof.expected_loss == whole.expected_loss
+    if name == "cut":  # after the relaxed problem, which is not lost
+        assert proof.lower_bound > 0.9 * whole.lower_bound

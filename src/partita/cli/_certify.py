@@ -77,7 +77,7 @@ def text(proof: Certificate, form: str) -> str:
         else f"another is better by at most {100 * proof.relative_gap:.3g}%"
     )
     if proof.cut_short:
-        verdict += " (cut short by the time limit)"
+        verdict += " (cut short)"
     return (
         f"expected binder {proof.expected_loss:.6f}, lower bound {proof.lower_bound:.6f} "
         f"({proof.method}): {verdict}"

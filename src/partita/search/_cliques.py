@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -125,29 +125,45 @@ def as_losses(
     return apart + 4 * cost / n**2, max(0.0, apart + 4 * bound / n**2 - rounding)
 
 
-def lower_bound(
-    d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float
-) -> tuple[float, str, bool]:
-    """Return a lower bound of Σ d x over all partitions, what it took, and if time was too short.
+class Bound(NamedTuple):
+    """A lower bound of Σ d x over all partitions, what it took, and what ended it too soon."""
 
-    Component by component; one that is all attraction is its own optimum. All are bounded around
-    ``labels`` before the first program is solved, the one with most to gain first.
+    value: float
+    method: str
+    is_late: bool
+    was_interrupted: bool
+
+
+def lower_bound(d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance: float) -> Bound:
+    """Bound the cost of all partitions, component by component.
+
+    One that is all attraction is its own optimum. All are bounded around ``labels`` before the
+    first program is solved, the one with most to gain first. Ctrl-C leaves the bound there is.
     """
-    total, share = 0.0, tolerance / labels.size
+    total, share, until = 0.0, tolerance / labels.size, deadline
     parts: list[Part] = []
+    programs: list[Program | None] = []
+    was_interrupted = False
     for items in components(d):
         own = np.ascontiguousarray(d[np.ix_(items, items)])
         if (own <= 0).all():
             total += float(own.sum()) / 2
-        else:
-            parts.append(Part(own, labels[items], deadline, share * items.size))
+            continue
+        try:
+            parts.append(Part(own, labels[items], until, share * items.size))
+        except KeyboardInterrupt:
+            was_interrupted, until = True, -np.inf
+            parts.append(Part(own, labels[items], until, share * items.size))
     wide = sorted((part for part in parts if part.is_open), key=lambda part: -part.gap)
-    is_able = bool(wide) and time.monotonic() < deadline and _can_program()
-    programs = [part.program(deadline) for part in wide if is_able]
+    try:
+        if wide and time.monotonic() < until and _can_program():
+            programs.extend(part.program(until) for part in wide)
+    except KeyboardInterrupt:
+        was_interrupted = True
     is_programmed = any(program is not None for program in programs)
     method = "linear program" if is_programmed else "triangles" if parts else "threshold"
     is_late = None in programs or time.monotonic() >= deadline
-    return total + sum(part.bound for part in parts), method, is_late
+    return Bound(total + sum(part.bound for part in parts), method, is_late, was_interrupted)
 
 
 def _can_program() -> bool:

@@ -39,14 +39,14 @@ _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
 _LEADERS = 3  # of these that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
-_ENOUGH, _ENOUGH_CAREFUL = 3, 4  # of those that end at the best, else two, are enough
+_ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_CAPPED = 3, 4, 6  # that end at the best, else two, are enough
 _CROSSED = 2  # times that ends are crossed again
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
 _JOINED = {"gathered", "one"}  # starts for where others go astray, so they need not agree
 _GATHERED = 2  # ends whose single items are put together
-_FRESH = 2  # times that more are begun
+_FRESH, _FRESH_CAREFUL = 2, 5  # times that more are begun; on a similarity, or under a cap
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 250_000  # items times draws up to which that is done
 _QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as often
@@ -133,7 +133,8 @@ class Plan:
         """Some quick runs on few draws, fewer on more, and the best of those carried further."""
         shared = problem(self.loss, self.evidence, max_draws=self._few)
         self._begin(shared)
-        is_rugged = unseen(self.found) > _RUGGED and self._is_quick
+        is_capped = self._is_capped
+        is_rugged = (unseen(self.found) > _RUGGED or is_capped) and self._is_quick
         pool = best_of(self.found, _POOL)
         few, is_more = shared, self._few != self.max_draws and not self.clock.is_up()
         if is_more:
@@ -144,8 +145,9 @@ class Plan:
         if is_more:
             self._turn()
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
-        ends, is_careful = list[Found](), self._is_bent or self._is_cheap
+        ends, is_careful = list[Found](), self._is_bent or not self.on_draws
         enough = _ENOUGH_CAREFUL if is_careful and not crossing else _ENOUGH
+        enough = _ENOUGH_CAPPED if is_capped else enough
         is_rugged &= not crossing or not self._is_brief  # blocks of few items tell enough
         for starts, is_new in self._rounds(leaders, is_more):
             ends += self._carried(shared, starts, others, is_new)
@@ -193,7 +195,8 @@ class Plan:
         n_rounds = 2 if swept(self._work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
-        for _ in range(_FRESH if self._is_quick else int(self._work <= _QUICK_ONCE)):
+        n_fresh = _FRESH if self.on_draws and not self._is_capped else _FRESH_CAREFUL
+        for _ in range(n_fresh if self._is_quick else int(self._work <= _QUICK_ONCE)):
             yield self.starts.fresh(self.rng, self._is_bent), True
 
     def _carried(
@@ -284,6 +287,8 @@ class Plan:
         """
         if not self.found:
             return False
+        if self._is_capped:
+            return False
         best = min(self.found, key=lambda f: f.value)
         level = 1e-9 if self._few is None else _LEVEL_BENT if self._is_bent else _LEVEL
         bar = best.value + level * abs(best.value)
@@ -297,6 +302,12 @@ class Plan:
             noise = best.value + _NOISE * abs(best.value)
             return len(others) <= 1 and (self._few is None or all(f.value > noise for f in others))
         return not others and not self._has_many_draws
+
+    @property
+    def _is_capped(self) -> bool:
+        """Whether the best has as many clusters as it may: items are then held where they are."""
+        best = min(self.found, key=lambda f: f.value, default=None)
+        return best is not None and int(best.labels.max()) + 1 == self.limit < self.evidence.n_items
 
     @property
     def _has_many_draws(self) -> bool:

@@ -123,6 +123,6 @@ def from_search(
 
 
 def random_labels(n_items: int, limit: int, rng: np.random.Generator) -> Labels:
-    """Return a random partition into a random number of clusters."""
+    """Return a random partition into a random number of clusters, two at least where it may."""
     most = max(1, min(limit, int(np.ceil(2 * np.sqrt(n_items)))))
-    return canonical(rng.integers(0, rng.integers(1, most + 1), n_items))
+    return canonical(rng.integers(0, rng.integers(min(2, most), most + 1), n_items))

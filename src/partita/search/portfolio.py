@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from partita.losses import Loss
 
 _TINY = 8
+_PARTITIONS = {9: 21_147, 10: 115_975}  # of so many items
+_VISITED = 5_000_000  # partitions times draws that take a tenth of a second
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Portfolio:
     Parameters
     ----------
     tiny : Search
-        For up to eight items.
+        For up to eight items, and for nine or ten where draws are few.
     direct : Search
         For every :class:`~partita.losses.RatioLoss`.
     otherwise : tuple of Search
@@ -47,7 +49,7 @@ class Portfolio:
     ) -> Generator[Candidate, None, str | None]:
         """Yield what the searches that fit supply, and return what they left undone."""
         parts: tuple[Search, ...] = (self.direct,)
-        if evidence.n_items <= _TINY:
+        if _is_tiny(evidence, loss):
             parts = (self.tiny,)
         elif not isinstance(loss, RatioLoss):
             parts = tuple(
@@ -60,3 +62,11 @@ class Portfolio:
             left = yield from offered_by(part, evidence, loss, rng=rng, n_jobs=n_jobs)
             undone |= {left: None} if left else {}
         return " ".join(undone) or None
+
+
+def _is_tiny(evidence: Evidence, loss: Loss) -> bool:
+    """Whether all partitions are visited in a moment."""
+    n_partitions = _PARTITIONS.get(evidence.n_items)
+    if n_partitions is None or not isinstance(loss, RatioLoss):
+        return evidence.n_items <= _TINY
+    return n_partitions * (evidence.distinct.n_draws if evidence.has_draws else 1) <= _VISITED
