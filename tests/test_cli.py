@@ -470,6 +470,7 @@ def test_run_takes_what_estimate_takes(capsys, tmp_path):
         (("--search", "greddy"), "--search must be one of"),
         (("--clusters", 3, "--loss", "nid"), "needs a loss with a weight"),
         (("--clusters", 0), "--clusters must be at least 1"),
+        (("--clusters", 5, "--max-clusters", 2), "--clusters must be at most --max-clusters, 2"),
         (("--time-limit", -1), "--time-limit must lie"),
     ],
 )

@@ -866,3 +866,32 @@ def test_under_nid_most_items_without_structure_are_together():
     best = pt.estimate(draws, loss="nid", rng=0)
     assert best.expected_loss < 0.95 * pt.expected_loss(np.arange(71), draws, loss="nid")
     assert np.bincount(best.labels).max() > 35
+
+
+def test_searches_that_start_from_labels_are_compared_by_these():
+    labels = np.repeat(np.arange(3), 4)
+    one, same = Greedy(starts=(labels, "draws")), Greedy(starts=(labels.tolist(), "draws"))
+    assert one == same == Greedy(starts=(tuple(labels), "draws"))
+    assert hash(one) == hash(same)
+    assert one != Greedy(starts=(labels[::-1], "draws"))
+    assert one != Greedy(starts=("draws",))
+    assert one != labels.tolist()
+    assert Greedy(n_runs=2) != Greedy(n_runs=3)
+    assert Greedy() in [one, Greedy()]
+
+
+@pytest.mark.parametrize("loss", ["vi", "binder"])
+def test_a_cap_that_binds_costs_no_seed_the_best(loss):
+    """Random tessellations, three clusters at most: first runs that agree may be wrong."""
+    rng = np.random.default_rng(21)
+    items = rng.random((60, 2))
+    draws = np.empty((100, 60), dtype=np.int64)
+    for draw in draws:
+        centres = rng.random((rng.integers(2, 9), 2))
+        draw[:] = ((items[:, None] - centres) ** 2).sum(axis=-1).argmin(axis=1)
+    found = [
+        pt.estimate(draws, loss=loss, search=Greedy(max_clusters=3), rng=seed) for seed in range(8)
+    ]
+    values = [best.expected_loss for best in found]
+    assert max(best.n_clusters for best in found) == 3
+    assert max(values) == pytest.approx(min(values), rel=1e-9)

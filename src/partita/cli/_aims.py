@@ -75,6 +75,11 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         wanted = list(
             search.bounded(wanted, max_clusters=arguments.max_clusters, n_runs=arguments.runs)
         )
+    few, wanted_k = arguments.max_clusters, arguments.clusters
+    if few is not None and wanted_k is not None and wanted_k > few:
+        raise InvalidValueError(
+            f"--clusters must be at most --max-clusters, {few}; got {wanted_k}. Leave one out."
+        )
     aims = {
         "loss": _loss(arguments),
         "search": wanted,

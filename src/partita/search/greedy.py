@@ -30,7 +30,7 @@ _LATE = (
 )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Greedy:
     """Minimise the expected loss directly: move items, and merge, rebuild and split clusters.
 
@@ -133,6 +133,17 @@ class Greedy:
         ]
         return f"Greedy({', '.join(said)})"
 
+    def __eq__(self, other: object) -> bool:
+        return self._key == other._key if isinstance(other, Greedy) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        """What tells one from another: all settings, labels by what they are."""
+        return tuple(_comparable(getattr(self, f.name)) for f in fields(self))
+
     def candidates(
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Generator[Candidate, None, str | None]:
@@ -168,6 +179,13 @@ def _is_set(search: Greedy, field: Field[Any]) -> bool:
     if isinstance(value, tuple) and any(not isinstance(one, str) for one in value):
         return True
     return bool(value != field.default)
+
+
+def _comparable(value: Any) -> Any:
+    """A setting as something that can be compared: labels as a tuple of them."""
+    if isinstance(value, np.ndarray | list):
+        return tuple(np.asarray(value).tolist())
+    return tuple(map(_comparable, value)) if isinstance(value, tuple) else value
 
 
 def _said(value: Any) -> str:
@@ -208,6 +226,8 @@ def _several(name: str, value: Any) -> tuple[Any, ...]:
 
 def _labels_of(start: Any) -> Any:
     """The labels of an estimate, or of what else has a partition; another start as it is."""
+    if isinstance(start, tuple):
+        return np.asarray(start)
     has_them = hasattr(start, "labels") and not hasattr(start, "candidates")
     return np.asarray(start.labels) if has_them else start
 
