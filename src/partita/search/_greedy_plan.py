@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -15,7 +14,7 @@ from partita.search._greedy_crossing import are_few, crossed
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import Found, best_of, gathered, swept, times_best, unseen
 from partita.search._greedy_kinds import SMALL, Starts
-from partita.search._greedy_problem import on_draws, problem
+from partita.search._greedy_problem import is_bent, is_curved, on_draws, problem
 from partita.search._greedy_runs import QUICK, Runs
 
 if TYPE_CHECKING:
@@ -97,11 +96,11 @@ class Plan:
         self.runs = Runs(self.limit, n_jobs, clock)
         self.earlier: Candidate | None = None
         self.is_agreed = False
-        n, self.on_draws = evidence.n_items, on_draws(loss, evidence)
+        n, self.on_draws, self.is_bent = evidence.n_items, on_draws(loss, evidence), is_bent(loss)
         self.max_draws = settings.max_draws
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
             most = max(250, min(1_000, 400_000 // n))
-            if self._is_curved:
+            if is_curved(loss):
                 most = min(most, max(500, 200_000 // n))
             if evidence.distinct.n_draws > _MANY_DRAWS:
                 most = max(500, min(1_500, 600_000 // n))
@@ -145,14 +144,10 @@ class Plan:
         if is_more:
             self._turn()
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
-        ends, is_careful = list[Found](), self._is_bent or not self.on_draws
-        enough = _ENOUGH_CAREFUL if is_careful and not crossing else _ENOUGH
-        enough = _ENOUGH_CAPPED if is_capped else enough
-        is_rugged &= not crossing or not self._is_brief  # blocks of few items tell enough
+        ends, enough = list[Found](), self._enough(is_rugged, is_capped, bool(crossing))
         for starts, is_new in self._rounds(leaders, is_more):
             ends += self._carried(shared, starts, others, is_new)
-            is_enough = times_best(ends) >= (enough if is_rugged else 2)
-            if self.is_agreed or is_enough or is_whole or self.clock.is_up():
+            if self.is_agreed or is_whole or times_best(ends) >= enough or self.clock.is_up():
                 break
         for _ in range(_CROSSED if crossing else 0):
             better = self._bettered(few, shared, pool)
@@ -162,10 +157,22 @@ class Plan:
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
         return shared
 
+    def _enough(self, is_rugged: bool, is_capped: bool, is_crossed: bool) -> int:
+        """How many long runs must end at the best.
+
+        The blocks of few items and draws that ends share, put together anew, tell enough.
+        """
+        if not is_rugged or (is_crossed and self._is_brief):
+            return 2
+        if is_capped:
+            return _ENOUGH_CAPPED
+        is_careful = (self.is_bent or not self.on_draws) and not is_crossed
+        return _ENOUGH_CAREFUL if is_careful else _ENOUGH
+
     def _crossed(self, few: Problem, shared: Problem, ends: list[Found]) -> list[Found]:
         """The best ways to put together what these ends share, where the loss bends."""
         left = self.clock.left()
-        if self.is_agreed or not self._is_bent or (left is not None and left < _CROSSING):
+        if self.is_agreed or not self.is_bent or (left is not None and left < _CROSSING):
             return []
         if not (isinstance(few, DrawsProblem) and isinstance(shared, DrawsProblem)):
             return []
@@ -197,7 +204,7 @@ class Plan:
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
         n_fresh = _FRESH if self.on_draws and not self._is_capped else _FRESH_CAREFUL
         for _ in range(n_fresh if self._is_quick else int(self._work <= _QUICK_ONCE)):
-            yield self.starts.fresh(self.rng, self._is_bent), True
+            yield self.starts.fresh(self.rng, self.is_bent), True
 
     def _carried(
         self, shared: Problem, starts: list[Start], others: list[Labels], is_new: bool
@@ -213,7 +220,7 @@ class Plan:
             starts = [f.again for f in ends]
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
         patience, n_before = self._hardness(starts) * self.settings.patience, len(self.found)
-        is_thorough = self._is_bent and self._is_brief
+        is_thorough = self.is_bent and self._is_brief
         self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
         return self.found[n_before:]
 
@@ -221,10 +228,10 @@ class Plan:
         """How patient to be with changes of clusters: less where the first runs agree."""
         is_product = bool(self.loss.denominator.product)
         if not self.is_agreed or self._is_cheap:
-            return 3.0 if is_product else 2.0 if self._is_bent and self._is_brief else 1.0
+            return 3.0 if is_product else 2.0 if self.is_bent and self._is_brief else 1.0
         n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
         levels = (_FEW_CLUSTERS, _MANY_CLUSTERS)
-        if self._is_brief and not (self._is_bent or is_product):
+        if self._is_brief and not (self.is_bent or is_product):
             levels = (_MANY_CLUSTERS, self.evidence.n_items)
         hardness = 0.5 if n_clusters <= levels[0] else 1.0 if n_clusters <= levels[1] else 2.0
         return hardness * (2 if is_product else 1)
@@ -232,7 +239,7 @@ class Plan:
     @property
     def _is_quick(self) -> bool:
         """Whether there is time to begin again where the first runs disagree."""
-        most = _QUICK_ONCE if self._is_bent else _QUICK if self.on_draws else SMALL
+        most = _QUICK_ONCE if self.is_bent else _QUICK if self.on_draws else SMALL
         return self._work <= most
 
     @property
@@ -248,8 +255,8 @@ class Plan:
 
     def _begin(self, shared: Problem) -> None:
         """Run from a few starts and, unless they agree, from the others; if cheap from all."""
-        counts = self.starts.counts(self._work, self._is_bent, self._is_cheap)
-        few = self.starts.at_first(counts, self._is_bent)
+        counts = self.starts.counts(self._work, self.is_bent, self._is_cheap)
+        few = self.starts.at_first(counts, self.is_bent)
         turns = [([0] * len(counts), counts)] if self._is_cheap else [(None, few), (few, counts)]
         for (done, counted), rng in zip(turns, self.rng.spawn(len(turns)), strict=True):
             starts = [one for kind in self.starts.of_kinds(counted, rng, done) for one in kind]
@@ -290,13 +297,13 @@ class Plan:
         if self._is_capped:
             return False
         best = min(self.found, key=lambda f: f.value)
-        level = 1e-9 if self._few is None else _LEVEL_BENT if self._is_bent else _LEVEL
+        level = 1e-9 if self._few is None else _LEVEL_BENT if self.is_bent else _LEVEL
         bar = best.value + level * abs(best.value)
         same = {f.start for f in self.found if f.value <= bar} - _JOINED
         others = [f for f in self.found if f.value > bar and f.start not in _JOINED]
         if len(same) < 2:
             return False
-        if self._is_bent:
+        if self.is_bent:
             return not others
         if int(best.labels.max()) < _FEW_CLUSTERS:
             noise = best.value + _NOISE * abs(best.value)
@@ -351,7 +358,7 @@ class Plan:
             for one in best_of(self.found, 1 if self.settings.n_runs is None else len(self.found)):
                 yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
             return
-        n_leaders = 3 if self._is_bent else 2
+        n_leaders = 3 if self.is_bent else 2
         leaders = self._ranked(best_of(self.found, n_leaders if self.is_agreed else 8))[:n_leaders]
         n_bytes = 8 * shared.n_items * n_draws
         if self.clock.is_up() or not validate.has_free(n_bytes):
@@ -396,14 +403,3 @@ class Plan:
     def _is_cheap(self) -> bool:
         """Whether runs are so quick that all starts are taken, agree or not."""
         return self.loss.needs == "similarity" and self._work <= _CHEAP
-
-    @property
-    def _is_curved(self) -> bool:
-        """Whether the loss bends, or is a ratio of what the partition changes."""
-        varying = replace(self.loss.denominator, t=0.0, w=0.0, n=0.0)
-        return self._is_bent or bool(varying.coefficients.any())
-
-    @property
-    def _is_bent(self) -> bool:
-        """Whether the loss bends in e, so that runs anneal."""
-        return bool(self.loss.numerator.least or self.loss.denominator.least)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -37,6 +38,17 @@ def on_draws(loss: RatioLoss, evidence: Evidence) -> bool:
     if loss.needs == "either":
         return evidence.has_draws and not evidence.has_dense and evidence.n_items > _DENSE_ITEMS
     return loss.needs == "draws"
+
+
+def is_bent(loss: RatioLoss) -> bool:
+    """Whether a loss bends in e, so that runs anneal."""
+    return bool(loss.numerator.least or loss.denominator.least)
+
+
+def is_curved(loss: RatioLoss) -> bool:
+    """Whether a loss bends, or is a ratio of what the partition changes."""
+    varying = replace(loss.denominator, t=0.0, w=0.0, n=0.0)
+    return is_bent(loss) or bool(varying.coefficients.any())
 
 
 def problem(
