@@ -95,7 +95,7 @@ class Plan:
         self.found: list[Found] = []
         self.runs = Runs(self.limit, n_jobs, clock)
         self.earlier: Candidate | None = None
-        self.is_agreed = self.is_known = False
+        self.is_agreed = False
         n, self.on_draws, self.is_bent = evidence.n_items, on_draws(loss, evidence), is_bent(loss)
         self.max_draws = settings.max_draws
         if self.on_draws and settings.max_draws is None and settings.n_runs is None:
@@ -132,7 +132,7 @@ class Plan:
         """Some quick runs on few draws, fewer on more, and the best of those carried further."""
         shared = problem(self.loss, self.evidence, max_draws=self._few)
         self._begin(shared)
-        is_capped, self.is_known = self._is_capped, not unseen(self.found)
+        is_capped = self._is_capped
         is_rugged = (unseen(self.found) > _RUGGED or is_capped) and self._is_quick
         pool = best_of(self.found, _POOL)
         few, is_more = shared, self._few != self.max_draws and not self.clock.is_up()
@@ -149,9 +149,7 @@ class Plan:
             ends += self._carried(shared, starts, others, is_new)
             if self.is_agreed or is_whole or times_best(ends) >= enough or self.clock.is_up():
                 break
-        known = {f.labels.tobytes() for f in pool + crossing}
-        is_new = any(f.labels.tobytes() not in known for f in ends)
-        for _ in range(_CROSSED if crossing and is_new else 0):
+        for _ in range(_CROSSED if crossing else 0):
             better = self._bettered(few, shared, pool)
             if not better or self.clock.is_up():
                 break
@@ -222,7 +220,7 @@ class Plan:
             starts = [f.again for f in ends]
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
         patience, n_before = self._hardness(starts) * self.settings.patience, len(self.found)
-        is_thorough = self.is_bent and self._is_brief and not self.is_known
+        is_thorough = self.is_bent and self._is_brief
         self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
         return self.found[n_before:]
 
@@ -230,8 +228,7 @@ class Plan:
         """How patient to be with changes of clusters: less where the first runs agree."""
         is_product = bool(self.loss.denominator.product)
         if not self.is_agreed or self._is_cheap:
-            hardness = 3.0 if is_product else 2.0 if self.is_bent and self._is_brief else 1.0
-            return 0.5 * hardness if self.is_known and not self._is_cheap else hardness
+            return 3.0 if is_product else 2.0 if self.is_bent and self._is_brief else 1.0
         n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
         levels = (_FEW_CLUSTERS, _MANY_CLUSTERS)
         if self._is_brief and not (self.is_bent or is_product):
