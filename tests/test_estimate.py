@@ -255,7 +255,7 @@ class Mine:
 @pytest.mark.parametrize(
     "held",
     [[object()], [[1, 2], [3]], np.eye(3), [1j], np.array(["2026-01-01"], "M8[D]"), [None, "a"]],
-    ids=str,
+    ids=["object", "ragged", "matrix", "complex", "date", "mixed"],
 )
 def test_a_search_that_holds_what_json_does_not_is_saved_as_words(draws, tmp_path, held):
     best = pt.estimate(draws, search=Mine(held), rng=0)
