@@ -1,4 +1,4 @@
-"""Runs that are made in one compiled call, on the similarity of few items."""
+"""Runs that are made in one compiled call, on the similarity of few items or on few draws."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from partita.evidence import Evidence
 from partita.partitions import canonical
 from partita.search import _greedy_runs
 from partita.search._greedy_clock import Clock
+from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_run import MOVES
 from partita.search._greedy_runs import QUICK, Runs
 from partita.search._greedy_similarity import SimilarityProblem
@@ -138,3 +139,84 @@ def test_starts_under_other_losses_leave_no_trace_in_the_history():
     draws = evidence.draws
     est = pt.estimate(draws, loss="nvi", rng=0)
     assert max(loss for _, loss, _ in est.history) <= 1 + 1e-9
+
+
+ON_DRAWS = [
+    losses.VI(), losses.VI(a=0.6), losses.NVI(), losses.ID(), losses.NID(), losses.OMARI(),
+]  # fmt: skip
+
+
+def quick(loss, evidence, tasks, *, limit=None, n_jobs=1, seed=0, merge=False, **how):
+    shared = DrawsProblem(evidence.distinct, loss, merge=merge)
+    runs = Runs(limit or evidence.n_items, n_jobs, Clock())
+    return runs.of(shared, tasks, np.random.default_rng(seed), patience=1.0, **how)
+
+
+@pytest.mark.parametrize("loss", ON_DRAWS, ids=str)
+@given(
+    n_items=st.integers(33, 60), n_clusters=st.integers(1, 60), limit=st.integers(1, 60),
+    seed=st.integers(0, 99), softens=st.booleans(), is_stepwise=st.booleans(), merge=st.booleans(),
+)  # fmt: skip
+def test_each_on_draws_ends_with_its_loss_no_higher_than_it_began(
+    loss, n_items, n_clusters, limit, seed, softens, is_stepwise, merge
+):
+    evidence = noisy(n_items, 6, n_clusters, seed)
+    rng, limit = np.random.default_rng(seed), min(limit, n_items)
+    starts = [canonical(rng.integers(0, limit, n_items)) for _ in range(2)]
+    tasks = [("random", start, QUICK) for start in starts] + [("sequential", None, QUICK)]
+    how = {"softens": softens, "is_stepwise": is_stepwise, "merge": merge}
+    ends = quick(loss, evidence, tasks, limit=limit, seed=seed, **how)
+    labels = np.stack([end.labels for end in ends])
+    assert_allclose([e.value for e in ends], losses.expected(loss, labels, evidence), atol=1e-9)
+    assert labels.max() < limit
+    for end in ends:
+        assert_array_equal(end.labels, canonical(end.labels))
+    if not merge:
+        began = losses.expected(loss, np.stack(starts), evidence)
+        assert all(end.value <= value + 1e-9 for end, value in zip(ends, began, strict=False))
+
+
+@pytest.mark.parametrize("loss", ON_DRAWS, ids=str)
+def test_on_draws_there_is_room_for_a_cluster_of_every_item(loss):
+    evidence = Evidence(draws=pt.Draws(np.arange(50)[None]))
+    tasks = [("sequential", None, QUICK), ("one", np.zeros(50, dtype=np.int64), QUICK)]
+    ends = quick(loss, evidence, tasks, softens=True)
+    assert min(end.value for end in ends) == pytest.approx(0.0, abs=1e-12)
+    assert max(int(end.labels.max()) for end in ends) == 49
+
+
+@pytest.mark.parametrize("loss", ON_DRAWS, ids=str)
+def test_on_draws_how_many_are_made_in_a_call_and_on_how_many_threads_does_not_matter(
+    monkeypatch, loss
+):
+    evidence = noisy(40, 30, 8, 1, share=0.6)
+    tasks = [("sequential", None, QUICK)] * 7
+    all_at_once = quick(loss, evidence, tasks, softens=True)
+    monkeypatch.setattr(_greedy_runs, "_AT_ONCE_ON_DRAWS", 2e-4)
+    for n_jobs in (1, 3):
+        some = quick(loss, evidence, tasks, n_jobs=n_jobs, softens=True)
+        assert [end.value for end in some] == [end.value for end in all_at_once]
+        assert_array_equal([e.labels for e in some], [e.labels for e in all_at_once])
+
+
+@pytest.mark.parametrize("loss", ON_DRAWS, ids=str)
+def test_runs_on_draws_made_one_by_one_find_the_same(monkeypatch, loss):
+    evidence, tasks = noisy(60, 50, 5, 2, share=0.15), [("sequential", None, QUICK)] * 6
+    at_once = quick(loss, evidence, tasks, softens=True)
+    monkeypatch.setattr(_greedy_runs, "_AT_ONCE_ON_DRAWS", 0.0)
+    one_by_one = quick(loss, evidence, tasks, softens=True)
+    best = min(at_once, key=lambda f: f.value), min(one_by_one, key=lambda f: f.value)
+    assert_array_equal(best[0].labels, best[1].labels)
+    assert best[0].value == pytest.approx(best[1].value, abs=1e-12)
+
+
+@pytest.mark.parametrize(("limit", "at_once"), [(None, True), (60.0, True), (1e-4, False)])
+def test_quick_runs_on_draws_look_at_the_clock_where_time_is_short(monkeypatch, limit, at_once):
+    called, before = [], DrawsProblem.quick
+    monkeypatch.setattr(DrawsProblem, "quick", lambda *args: called.append(1) or before(*args))
+    shared = DrawsProblem(noisy(60, 30, 5, 0).distinct, losses.VI())
+    ends = Runs(60, 1, Clock(limit)).of(
+        shared, [("sequential", None, QUICK)], np.random.default_rng(0), patience=1.0
+    )
+    assert bool(called) is at_once
+    assert len(ends) == 1

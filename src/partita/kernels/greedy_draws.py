@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
+from partita.kernels.greedy_bend import bend
 from partita.kernels.greedy_vector import weighted_rows
 
 _CLOSE = 1e-4  # share of what an item contributes within which single precision does not judge
@@ -180,22 +181,6 @@ def _free(sizes, limit):
         elif found < 0:
             found = k
     return found if active < limit else -1
-
-
-@inner
-def bend(e, curve, bends):
-    """Σ_m q_m min(t_m, e) from sorted t (row 0), prefix sums of q·t (1) and of q (2)."""
-    if not bends:
-        return 0.0
-    last = curve.shape[1] - 1
-    low, high = 0, last
-    while low < high:
-        middle = (low + high) // 2
-        if curve[0, middle] <= e:
-            low = middle + 1
-        else:
-            high = middle
-    return curve[1, low] + e * (curve[2, last] - curve[2, low])
 
 
 @jit

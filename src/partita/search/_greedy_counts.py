@@ -38,8 +38,8 @@ class DrawsTables:
         self.slope = p.slope
         self.totals, self.quiet = np.zeros(1), np.array([0, 1 << 62])
         self._own, self._trial = np.zeros(p.m), np.zeros(p.m)
-        self._value, self._doubt = np.inf, 2.0 if p.n_items <= 32 else 8 / p.n_items
-        self._counts = Room(np.uint16 if p.n_items < 1 << 16 else np.uint32)
+        self._value, self._doubt = np.inf, p.doubt
+        self._counts = Room(p.count_type)
         self._table = Room(np.float32)
         self._widen(LANES)
         self.counts[:] = 0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Labels: TypeAlias = NDArray[np.int64]
 
 _BLOCKS = 24  # at most: of more the ways are too many
-_STARTS = 8  # for each block above the number of clusters
+_STARTS = 12  # for each block above the number of clusters
 _CARRIED = 32  # ends on few draws that are carried on to more
 _KEPT = 0.6  # share of the blocks that stay, where a start is the best so far with others moved
 _SPARE = 2  # clusters above the most of any end, at a start
@@ -64,7 +64,7 @@ class Blocks:
         p, state = problem, problem.state()
         state.load(canonical(p.items.compress(about)))
         n, rows = int(blocks.max()) + 1, int(p.offsets[-1])
-        counts = np.zeros((rows, n), dtype=np.uint16 if p.n_items < 1 << 16 else np.uint32)
+        counts: NDArray[Any] = np.zeros((rows, n), dtype=p.count_type)
         compiled = cast(Any, kernels.greedy_crossing)
         every = p.rows[p.items.members] if p.items.are_merged else p.rows
         cast(Any, kernels.greedy_draws).load(

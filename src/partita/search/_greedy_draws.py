@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from partita.draws import offsets_of
 from partita.losses import RatioLoss
 from partita.search._greedy_items import Items
 from partita.search._greedy_state import DrawsState
-from partita.search._greedy_tables import LANES
+from partita.search._greedy_tables import LANES, Room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,15 +75,23 @@ class DrawsProblem:
         return -self.p * self.num[2] / bottom, float((self.p * top_e / bottom).sum())
 
     def _curve(self) -> tuple[NDArray[np.float64], bool]:
-        """Prefix sums for Σ_m q_m min(t_m, e), the part of a linear loss that bends in e."""
+        """Prefix sums for Σ_m q_m min(t_m, e), the part of a linear loss that bends in e.
+
+        The rows are those that :func:`partita.kernels.greedy_bend.bend` reads.
+        """
         if not (self.is_linear and self.num[4]):
-            return np.zeros((3, 1)), False
+            return np.zeros((5, 1)), False
         bottom = self.den[0] * self.t + self.den[3] * self.w + self.den[6] * self.total
         order = np.argsort(self.t, kind="stable")
         q, t = (self.p * self.num[4] / bottom)[order], self.t[order]
-        curve = np.zeros((3, t.size + 1))
+        curve = np.zeros((5, t.size + 1))
         curve[0, :-1] = t
         curve[1, 1:], curve[2, 1:] = np.cumsum(q * t), np.cumsum(q)
+        edges, noise = np.linspace(t[0], t[-1], t.size + 1), 1e-9 * (1 + abs(t[-1]))
+        curve[0, -1] = t.size / (t[-1] - t[0]) if t[-1] > t[0] else 0.0
+        curve[3, :-1] = np.searchsorted(t, edges[:-1] - noise)
+        curve[4, :-1] = np.searchsorted(t, edges[1:] + noise, "right")
+        curve[3, 0], curve[4, -2] = 0, t.size
         return curve, True
 
     @property
@@ -94,6 +102,47 @@ class DrawsProblem:
     def slope_at(self, e: float) -> float:
         """∂/∂e of a linear loss that bends; ``bent_slope`` is that of the part that does not."""
         return self.bent_slope + float(self._above[self._knots.searchsorted(e, "right")])
+
+    def quick(
+        self,
+        partitions: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+        limit: int,
+        n_sweeps: int,
+        *bent: Any,
+    ) -> NDArray[np.float64]:
+        """Sweep and merge from each row, all -1 for nothing yet; rows become where that ends.
+
+        ``bent`` is how bends are rounded off, of a loss that bends. Returns the losses there,
+        recomputed and by the running totals, of shape (2, runs).
+        """
+        n_cells = int(self.offsets[-1]) * self.n_columns
+        memory = Room(self.count_type), Room(np.float32)
+        counts, table = (room.table((1, n_cells)).ravel() for room in memory)
+        values = np.empty((2, partitions.shape[0]))
+        runs: Any = kernels.greedy_draws_bent if self.is_rough else kernels.greedy_draws_runs
+        runs.quick(
+            partitions, seeds, n_sweeps, *(bent if self.is_rough else ()), self.usual, limit,
+            self.rows, self.weight, self.cell, self.step, self.offsets, counts, table, self.t,
+            self.p, self.num, self.den, self.w, self.total, self.is_linear, self.curve, self.bends,
+            self.alpha, self.slope, self.bent_slope, self.doubt, values,
+        )  # fmt: skip
+        return values
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of tables with room for a cluster of every item and one more."""
+        return LANES * (self.n // LANES + 1)
+
+    @property
+    def count_type(self) -> type:
+        """The type of counts of items."""
+        return np.uint16 if self.n_items < 1 << 16 else np.uint32
+
+    @property
+    def doubt(self) -> float:
+        """How near to staying, in shares of what an item contributes, a move is looked at."""
+        return 2.0 if self.n_items <= 32 else 8 / self.n_items
 
     def state(self) -> DrawsState:
         """Return a fresh state, every item in no cluster."""

@@ -82,7 +82,7 @@ def _on_landmarks(
     found = _least(plan, clock)
     if found is None:
         return _finished(lambda: _central(some, plan.loss, limit), clock), {"start": "draws"}
-    start, n_jobs = found.labels, plan.runs.n_jobs
+    start, n_jobs = found.labels, plan.n_jobs
     labels = _finished(lambda: extend(start, some, plan.loss, n_jobs=n_jobs), clock)
     about = {"start": found.info.get("start")}
     if some.landmarks.size < some.draws.n_items:

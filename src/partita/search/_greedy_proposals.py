@@ -91,7 +91,7 @@ class Given:
         self.arguments = (seed, cursor, none, items, targets, order, none[None], 0, 0.0)
 
 
-def attempt(
+def attempted(
     state: Any, items: IntArray, targets: IntArray, order: IntArray, limit: int, bar: float
 ) -> bool | None:
     """Move ``items``, allocate those of ``order`` that are in no cluster, sweep over these.

@@ -12,7 +12,7 @@ import numpy as np
 from partita import kernels
 from partita.search._greedy_blocks import recombine
 from partita.search._greedy_clock import Clock
-from partita.search._greedy_proposals import SETTLED, Proposals, attempt
+from partita.search._greedy_proposals import SETTLED, Proposals, attempted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     State: TypeAlias = DrawsState | SimilarityState
 
 MAX_SWEEPS = 100
-_FEW = 32  # items up to which runs can afford to be more thorough
+FEW = 32  # items up to which runs can afford to be more thorough
 _TRIPLES = 9  # clusters up to which three are tried together
-_PAIRS = 16  # of items that are tried together at a time
+PAIRS = 16  # of items that are tried together at a time
 _NEAREST = 24  # items that could go to a cluster one after another
 _CHAIN = 16  # of which so many may
 _HOPELESS = 0.4  # loss above the best, in shares of an item's, that few moves make good
 JOINED = 3  # pairs of clusters that are merged to see whether others follow
 APART = 4.0  # loss above the best, in the same shares, that those may make good
-_WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
+WIDTHS = np.array([64.0, 8.0, 0.5])  # of rounded bends, in steps of e, from a start
 MOVES = ("sweep", "merge", "rebuild", "split", "graft", "chain")
 
 
@@ -42,7 +42,7 @@ class Run:
     ``best`` is the last partition that was kept, for when the run is cut short. A loss that bends
     in e has its bends rounded off at first if it ``softens``, and after every rebuilding if the run
     is ``thorough``; a start from nothing is by the loss of the items put in so far if it
-    ``is_stepwise``, else by the loss made linear. ``others`` are partitions to cross with.
+    ``is_stepwise``, else by the loss made linear. ``others`` are partitions to take clusters from.
     """
 
     state: State
@@ -67,15 +67,12 @@ class Run:
             self.settle()
         self.state.fit()
         self.keep()
-        for other in self.others if self.is_softened else ():
-            self.cross(other)
-        self._recombine()
         shakes = [move for move in ("rebuild", "split", "graft") if move in moves]
-        if shakes:
+        while shakes:
             self.shake(patience, shakes)
-            if self._recombine():
-                self.shake(patience, shakes)
-        while "chain" in moves and (self.chain() or ("merge" in moves and self.join())):
+            if not self._recombine():
+                break
+        while "chain" in moves and (self.chain() if self.state.has_chains else self.join()):
             pass
         if not self.sweeps and "merge" in moves:
             self.merge()
@@ -87,7 +84,7 @@ class Run:
         Every try settles all items, so this is only where that is quick.
         """
         found, is_quick = False, self.state.visits >= self.state.labels.size
-        while self.others and self.is_softened and is_quick and not self.clock.is_up():
+        while self.is_softened and is_quick and not self.clock.is_up():
             if not recombine(self):
                 break
             found = True
@@ -124,7 +121,7 @@ class Run:
         state: Any = self.state
         before, saved = state.value, state.save()
         order = self.rng.permutation(state.labels.size)
-        state.soften(order, self.limit, _WIDTHS * state.stride, self.clock.is_up)
+        state.soften(order, self.limit, WIDTHS * state.stride, self.clock.is_up)
         self.settle()
         if state.value < before - 1e-11 * max(1.0, abs(before)):
             self.keep()
@@ -137,7 +134,7 @@ class Run:
         state: Any = self.state
         if not (self.pairs and self.is_softened):
             return
-        while not self.clock.is_up() and state.exchange(self.limit, _PAIRS):
+        while not self.clock.is_up() and state.exchange(self.limit, PAIRS):
             before = state.value
             self.settle()
             if state.value == before:
@@ -155,15 +152,16 @@ class Run:
 
     def chain(self) -> bool:
         """Move items into a cluster, one after another, where only several pay; keep a gain."""
+        state: Any = self.state
         bar = self._above(_HOPELESS)
-        if self.clock.is_up() or not self.state.chain(self.limit, _NEAREST, _CHAIN, bar):
+        if self.clock.is_up() or not state.chain(self.limit, _NEAREST, _CHAIN, bar):
             return False
         self.settle()
         self.exchange()
         self.keep()
         return True
 
-    def _attempt(
+    def attempt(
         self,
         items: NDArray[np.int64],
         targets: NDArray[np.int64],
@@ -178,7 +176,7 @@ class Run:
         """
         state, before, saved = self.state, self.state.value, self.state.save()
         bar = self._bar(is_wide)
-        is_promising = attempt(state, items, targets, order, self.limit, bar)
+        is_promising = attempted(state, items, targets, order, self.limit, bar)
         if is_promising is None:
             state.move(items, targets)
             state.allocate(order[state.labels[order] < 0], self.limit)
@@ -223,18 +221,6 @@ class Run:
         """The loss here and so much of what it is for an item."""
         return self.state.value + share / self.state.labels.size * abs(self.state.value)
 
-    def cross(self, other: NDArray[np.int64]) -> None:
-        """Move whole blocks of items together as they are in ``other``; keep each that helps.
-
-        A block is what a cluster of ``other`` shares with one of ours; it goes to where most of
-        that cluster is, or to a cluster of its own.
-        """
-        state: Any = self.state
-        parts = self.rng.permutation(int(other.max()) + 1)
-        if not self.clock.is_up() and state.cross(parts, other, self.limit):
-            self.settle()
-            self.keep()
-
     def merge(self) -> bool:
         """Merge pairs of clusters, the best first, as long as any gains; return whether any did."""
         state, any_merged = self.state, False
@@ -254,7 +240,7 @@ class Run:
         Where the loss bends, two of them together may lose what all three gain.
         """
         state = self.state
-        if state.labels.size > _FEW or state.n_clusters > _TRIPLES or not state.is_rough:
+        if state.labels.size > FEW or state.n_clusters > _TRIPLES or not state.is_rough:
             return False
         saved: Any
         for a, b, c in combinations(np.flatnonzero(state.sizes).tolist(), 3):
@@ -279,7 +265,7 @@ class Run:
             items = np.flatnonzero(state.labels == a)
             rest = np.flatnonzero((state.labels != a) & (state.labels != b))
             order = np.concatenate([self.rng.permutation(rest), items])
-            if self._attempt(items, np.full(items.size, b), order):
+            if self.attempt(items, np.full(items.size, b), order):
                 return True
         return False
 
@@ -300,7 +286,7 @@ class Run:
             if status == outcomes.BETTER:
                 is_better = self._is_kept(before, saved, is_wide=is_wide)
             else:
-                is_better = status == outcomes.ASKED and self._attempt(
+                is_better = status == outcomes.ASKED and self.attempt(
                     *proposals.last, is_wide=is_wide
                 )
             if is_better:

@@ -12,10 +12,20 @@ from partita.distributed import blocks, map_blocks
 from partita.partitions import canonical
 from partita.search._common import at_most
 from partita.search._greedy_clock import Clock
+from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import Found
 from partita.search._greedy_proposals import SETTLED, patient, sum_of
-from partita.search._greedy_run import APART, JOINED, MAX_SWEEPS, MOVES, Run
-from partita.search._greedy_similarity import SimilarityProblem
+from partita.search._greedy_run import (
+    APART,
+    FEW,
+    JOINED,
+    MAX_SWEEPS,
+    MOVES,
+    PAIRS,
+    WIDTHS,
+    Run,
+)
+from partita.search._greedy_tables import width_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +39,8 @@ QUICK = ("sweep", "merge")  # the moves of a quick run
 _SECONDS = 1e-6  # that a run may take for each entry of the similarity
 _MOMENT = 0.05  # share of a time limit that one call may take
 _AT_ONCE = 1_600_000  # entries of the similarity times quick runs, for one compiled call
+_SECONDS_ON_DRAWS = 8e-9  # that a quick run may take for each item, draw and column
+_AT_ONCE_ON_DRAWS = 0.05  # seconds that one call of such runs may take
 
 
 @dataclass
@@ -38,6 +50,7 @@ class Runs:
     limit: int
     n_jobs: int
     clock: Clock
+    n_draws: int = 0  # of which a problem may have some
     ended: list[Found] = field(default_factory=list)
 
     def of(
@@ -47,53 +60,58 @@ class Runs:
 
         ``how`` is the ``patience`` of runs and what is to be set of a :class:`Run`.
         """
-        if isinstance(shared, SimilarityProblem) and self._n_at_once(shared, tasks):
-            found = self._at_once(shared, tasks, rng, how["patience"], how.get("others", ()))
+        if isinstance(shared, DrawsProblem) and self.n_draws:
+            self.clock.share = shared.m / self.n_draws
+        moves = {moves for _, _, moves in tasks}
+        n = self._n_at_once(shared, moves.pop()) if len(moves) == 1 else 0
+        if n:
+            found = self._at_once(shared, tasks, rng, n, **how)
         else:
             found = self._one_by_one(shared, tasks, rng, **how)
         if self.clock.was_stopped:
             raise KeyboardInterrupt
         return found
 
-    def _n_at_once(self, shared: SimilarityProblem, tasks: Sequence[Task]) -> int:
-        """How many of these runs are done in a moment in one compiled call, if they can be.
+    def _n_at_once(self, shared: Problem, moves: tuple[str, ...]) -> int:
+        """How many runs of these moves are done in a moment in one compiled call, if they can be.
 
-        A call does not look at the clock, so a whole run is not one where time is short.
+        A call does not look at the clock, so a run is not one where time is short.
         """
-        moves = {moves for _, _, moves in tasks}
-        if len(moves) != 1 or not moves <= {QUICK, MOVES}:
+        limit, is_whole = self.clock.time_limit, moves == MOVES
+        if isinstance(shared, DrawsProblem):
+            if moves != QUICK or shared.n_items <= FEW:
+                return 0
+            seconds = _SECONDS_ON_DRAWS * shared.n * shared.m * width_for(shared.usual)
+            is_late = limit is not None and seconds > _MOMENT * limit
+            return 0 if is_late else int(_AT_ONCE_ON_DRAWS / seconds)
+        if moves != QUICK and not is_whole:
             return 0
-        limit = self.clock.time_limit
-        if moves == {MOVES} and limit is not None and _SECONDS * shared.n**2 > _MOMENT * limit:
+        if is_whole and limit is not None and _SECONDS * shared.n**2 > _MOMENT * limit:
             return 0
-        return (_AT_ONCE if moves == {QUICK} else _AT_ONCE // 10) // shared.n**2
+        return (_AT_ONCE // 10 if is_whole else _AT_ONCE) // shared.n**2
 
     def _at_once(
         self,
-        shared: SimilarityProblem,
+        shared: Problem,
         tasks: Sequence[Task],
         rng: np.random.Generator,
-        patience: float,
-        others: Sequence[Labels],
+        n_in_call: int,
+        **how: Any,
     ) -> list[Found]:
         """Make all runs in a few compiled calls."""
-        n, moves, is_merged = shared.n, tasks[0][2], shared.items.are_merged
-        partitions = np.full((len(tasks), n), -1, dtype=np.int64)
+        is_merged = shared.items.are_merged
+        partitions = np.full((len(tasks), shared.n), -1, dtype=np.int64)
         for row, (_, labels, _) in zip(partitions, tasks, strict=True):
             if labels is not None:
                 some = canonical(shared.items.compress(labels)) if is_merged else labels
                 row[:] = at_most(self.limit, some)
         seeds = rng.integers(0, 1 << 64, (len(tasks), 4), dtype=np.uint64)
-        known = np.array(others, dtype=np.int64).reshape(-1, n)
-        how = (known, sum_of(moves), patient(patience, n), SETTLED, JOINED, APART)
 
         def work(part: slice) -> list[Found]:
             if self.clock.is_up() and (part.start or self.ended):
                 return []
             given = (partitions[part], seeds[part], self.limit, MAX_SWEEPS)
-            values = shared.quick(*given)
-            if moves != QUICK:
-                values = shared.thorough(*given, *how)
+            values = _ran(shared, tasks[0][2], given, **how)
             found = []
             for (name, _, _), labels, now, kept in zip(
                 tasks[part], partitions[part], *values.tolist(), strict=True
@@ -103,7 +121,7 @@ class Runs:
             self.ended += found
             return found
 
-        return self._all(work, blocks(len(tasks), self._n_at_once(shared, tasks)))
+        return self._all(work, blocks(len(tasks), n_in_call))
 
     def _one_by_one(
         self,
@@ -142,6 +160,28 @@ class Runs:
     def _all(self, work: Callable[[Any], list[Found]], parts: Sequence[Any]) -> list[Found]:
         each = map_blocks(work, parts, n_jobs=self.n_jobs, label="greedy", stop=self.clock.stop)
         return [end for found in each for end in found]
+
+
+def _ran(
+    shared: Problem,
+    moves: tuple[str, ...],
+    given: tuple[Any, ...],
+    *,
+    patience: float,
+    others: Sequence[Labels] = (),
+    softens: bool = False,
+    is_stepwise: bool = False,
+    is_thorough: bool = False,
+) -> NDArray[np.float64]:
+    """The losses where compiled runs ended, recomputed and as kept; partitions are there now."""
+    if isinstance(shared, DrawsProblem):
+        return shared.quick(*given, WIDTHS if softens else WIDTHS[:0], PAIRS, is_stepwise)
+    values = shared.quick(*given)
+    if moves != QUICK:
+        known = np.array(others, dtype=np.int64).reshape(-1, shared.n)
+        how = (known, sum_of(moves), patient(patience, shared.n), SETTLED, JOINED, APART)
+        values = shared.thorough(*given, *how)
+    return values
 
 
 def _start(run: Run, shared: Problem, labels: Labels | None) -> None:

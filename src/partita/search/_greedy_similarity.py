@@ -232,11 +232,7 @@ class SimilarityState:
                 self.grow(self.sizes.size)
         self.refresh()
 
-    is_rough = False
-
-    def chain(self, limit: int, n_nearest: int, depth: int, hopeless: float) -> bool:
-        """Nothing: moves that follow one another have not been seen to pay here."""
-        return False
+    is_rough = has_chains = False
 
     def shake(self, proposals: Proposals | Given, limit: int, bar: float) -> int:
         """Attempt what is proposed until the loss is below ``bar``; return what came of it.

@@ -31,6 +31,8 @@ def never() -> bool:
 class DrawsState(DrawsTables):
     """One run's partition under a loss on draws, and the moves that change it."""
 
+    has_chains = True
+
     def allocate(self, items: IntArray, limit: int, is_up: Callable[[], bool] = never) -> None:
         """Put items that are in no cluster into the best, one after another.
 
@@ -211,45 +213,27 @@ class DrawsState(DrawsTables):
             self.linearise()
         return is_better
 
-    def cost_of(self, rise: float) -> float:
-        """What the loss rises above its slope here if e does so by ``rise``."""
-        e = float(self.totals[0]) + rise
-        return max(0.0, self._loss(self.j, e) - self._value - self.slope * rise)
+    def recombinations(
+        self, seed: NDArray[np.uint64], others: Sequence[NDArray[np.int64]], n: int, hope: float
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Up to ``n`` sets of items to split off, with two whose clusters merge; the best first.
 
-    def cross(self, parts: IntArray, other: IntArray, limit: int) -> bool:
-        """Move blocks of items as they are in ``other``; return whether that was better."""
-        p, moves = self.problem, cast(Any, kernels.greedy_blocks)
-        value = moves.cross(
-            parts, other, *self._tables(), limit, p.t, p.p, p.num, p.den, p.w, p.total, self._value
-        )
-        is_better = bool(value < self._value)
-        if is_better:
-            self.linearise()
-        return is_better
-
-    def split_scores(
-        self, blocks: Sequence[NDArray[np.int64]]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What splitting each block off gains on the loss linearised here, and what e gains."""
-        p, moves = self.problem, cast(Any, kernels.greedy_blocks)
-        ends = np.cumsum([block.size for block in blocks])
-        gains, rises = np.empty(ends.size), np.empty(ends.size)
-        shared = np.zeros(int(p.offsets[-1]), dtype=np.int64)
-        moves.split_gains(
-            np.concatenate(blocks), ends, p.rows, p.weight, p.cell, self.counts, self.labels,
-            self.sizes, self.alpha, shared, gains, rises,
+        The loss may rise by ``hope``, in shares of an item's.
+        """
+        p, moves = self.problem, cast(Any, kernels.greedy_recombine)
+        known = np.array(others, dtype=np.int64).reshape(-1, p.n)
+        inside, plans = np.zeros(p.n, dtype=bool), np.empty((n, 4), dtype=np.int64)
+        n_found = moves.plans(
+            seed, p.rows, p.weight, p.cell, self.counts, self.labels, self.sizes, self.j,
+            self.totals, p.offsets, self.alpha32, self.alpha, self.slope, p.t, p.p, p.num, p.den,
+            p.w, p.total, known, hope * abs(self._value) / p.n, inside, plans,
         )  # fmt: skip
-        return gains - self.slope * rises, rises
-
-    def merge_scores(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """All pairs of clusters, what merging them costs on the linear loss, and what e gains."""
-        p, gains = self.problem, self._merge_gains()
-        active = np.flatnonzero(self.sizes)
-        a, b = np.nonzero(np.tri(active.size, k=-1, dtype=bool))
-        a, b = active[a], active[b]
-        s, u = self.sizes[a], self.sizes[b]
-        rise = p.cell[s + u] - p.cell[s] - p.cell[u]
-        return np.stack([a, b], axis=1), self.slope * rise - gains[a, b], rise
+        found = []
+        for source, item, *pair in plans[:n_found]:
+            like = inside if source == moves.HALF else known[source]
+            items = np.flatnonzero((self.labels == self.labels[item]) & (like == like[item]))
+            found.append((items, np.array([int((self.labels == k).argmax()) for k in pair])))
+        return found
 
     def _merge_gains(self) -> NDArray[np.float64]:
         """What the linear loss less its part in e gains if two clusters, the first later, merge."""

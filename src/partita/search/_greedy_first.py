@@ -1,0 +1,111 @@
+"""The first runs of a greedy search, quick and on few draws, and whether their ends agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from partita.search._greedy_ends import gathered, unseen
+
+if TYPE_CHECKING:
+    from partita.search._greedy_ends import Found
+    from partita.search._greedy_kinds import Starts
+    from partita.search._greedy_problem import Problem
+    from partita.search._greedy_runs import Runs, Task
+    from partita.search._greedy_size import Size
+
+FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
+_LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
+_LEVEL_BENT = 1e-5  # the same of a loss that bends
+_NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
+_JOINED = {"gathered", "one"}  # starts for where others go astray, so they need not agree
+_GATHERED = 2  # ends whose single items are put together
+_NEARLY = 0.5  # share of runs that ended where no other did, up to which they nearly agree
+
+
+class First:
+    """Runs from starts of every kind, in two turns unless the first ends agree; all if cheap."""
+
+    def __init__(
+        self, size: Size, shared: Problem, starts: Starts, runs: Runs, rng: np.random.Generator
+    ) -> None:
+        self.size, self.shared, self.starts, self.runs, self.rng = size, shared, starts, runs, rng
+        self.found: list[Found] = []
+        counts = starts.counts(size.work, size.is_bent, size.is_cheap)
+        few = starts.at_first(counts, size.is_bent)
+        turns = [([0] * len(counts), counts)] if size.is_cheap else [(None, few), (few, counts)]
+        self._turns = [(*turn, rng) for turn, rng in zip(turns, rng.spawn(len(turns)), strict=True)]
+
+    @property
+    def has_turn(self) -> bool:
+        """Whether there are starts left, and time."""
+        return bool(self._turns) and not self.runs.clock.is_up()
+
+    def take_turn(self) -> None:
+        """Run quickly from the starts whose turn it is."""
+        done, counted, rng = self._turns.pop(0)
+        starts = [one for kind in self.starts.of_kinds(counted, rng, done) for one in kind]
+        if not starts and not self.found and done:
+            starts = [("sequential", None)]
+        tasks = [(*start, self.size.light) for start in starts]
+        self._run(tasks, softens=True, is_stepwise=done is not None)
+        if not self.runs.clock.is_up():
+            self._run(self._gathered() + self._one())
+
+    def _run(self, tasks: Sequence[Task], **how: bool) -> None:
+        patience = self.size.settings.patience
+        self.found += self.runs.of(self.shared, tasks, self.rng, patience=patience, **how)
+
+    def _gathered(self) -> list[Task]:
+        """Ends that leave many items alone, all of these together."""
+        n_done = sum(f.start == "gathered" for f in self.found)
+        labels = gathered([f for f in self.found if f.start not in _JOINED], _GATHERED)[n_done:]
+        return [("gathered", each, self.size.light) for each in labels]
+
+    def _one(self) -> list[Task]:
+        """One cluster, if it is better than all ends or nearly as good."""
+        if not self.found or any(f.start == "one" for f in self.found):
+            return []
+        state, best = self.shared.state(), min(f.value for f in self.found)
+        state.load(np.zeros(state.labels.size, dtype=np.int64))
+        if state.value >= best + _NOISE * abs(best):
+            return []
+        return [("one", np.zeros(self.size.n_items, dtype=np.int64), self.size.light)]
+
+    @property
+    def agree(self) -> bool:
+        """Whether starts of two kinds ended at the best, and all did.
+
+        One may have ended elsewhere if there are few clusters and the loss does not bend. Of many
+        draws the first runs see too few for agreement on many clusters.
+        """
+        if not self.found or self.are_capped:
+            return False
+        best, is_all = min(self.found, key=lambda f: f.value), self.size.few_draws is None
+        level = 1e-9 if is_all else _LEVEL_BENT if self.size.is_bent else _LEVEL
+        bar = best.value + level * abs(best.value)
+        same = {f.start for f in self.found if f.value <= bar} - _JOINED
+        others = [f for f in self.found if f.value > bar and f.start not in _JOINED]
+        if len(same) < 2:
+            return False
+        if self.size.is_bent:
+            return not others
+        if int(best.labels.max()) < FEW_CLUSTERS:
+            noise = best.value + _NOISE * abs(best.value)
+            return len(others) <= 1 and (is_all or all(f.value > noise for f in others))
+        return not others and not self.size.has_many_draws
+
+    @property
+    def nearly_agree(self) -> bool:
+        """Whether few of them ended where no other did."""
+        return not self.are_capped and unseen(self.found) <= _NEARLY
+
+    @property
+    def are_capped(self) -> bool:
+        """Whether the best has as many clusters as it may: items are then held where they are."""
+        best = min(self.found, key=lambda f: f.value, default=None)
+        return (
+            best is not None and int(best.labels.max()) + 1 == self.size.limit < self.size.n_items
+        )
