@@ -42,7 +42,7 @@ def test_the_best_way_to_put_blocks_together_is_found(loss, rel, seed):
     draws, ends = two_modes(rng, n=24)
     blocks = shared_blocks(ends, 9)
     posed = problem(losses.resolve(loss), as_evidence(draws))
-    found = crossed(posed, posed, ends, 99, rng, 3)
+    found = crossed(posed, posed, ends, 99, rng, 3, 8)
     ways = partitions_of(int(blocks.max()) + 1)[:, blocks]
     values = pt.expected_loss(ways, draws, loss=loss)
     assert min(value for value, _ in found) == pytest.approx(values.min(), rel=rel)
@@ -55,7 +55,7 @@ def test_at_most_so_many_clusters():
     rng = np.random.default_rng(3)
     draws, ends = two_modes(rng)
     posed = problem(losses.resolve("id"), as_evidence(draws))
-    assert all(labels.max() < 3 for _, labels in crossed(posed, posed, ends, 3, rng, 9))
+    assert all(labels.max() < 3 for _, labels in crossed(posed, posed, ends, 3, rng, 9, 8))
 
 
 def test_few_draws_first_and_merged_items():
@@ -65,7 +65,7 @@ def test_few_draws_first_and_merged_items():
     few = problem(losses.resolve("nid"), as_evidence(draws[[0, 1, -1]]))
     many = problem(losses.resolve("nid"), as_evidence(draws))
     assert few.n < 40
-    found = crossed(few, many, ends, 99, rng, 3)
+    found = crossed(few, many, ends, 99, rng, 3, 8)
     least = min(value_of(many, end) for end in ends)
     assert min(value for value, _ in found) <= least * (1 + 1e-12)
 
@@ -74,8 +74,8 @@ def test_nothing_where_there_is_but_one_way_or_too_many():
     rng = np.random.default_rng(5)
     draws, ends = two_modes(rng)
     posed = problem(losses.resolve("id"), as_evidence(draws))
-    assert crossed(posed, posed, ends[:1], 99, rng, 3) == []
-    assert crossed(posed, posed, [np.arange(40), *ends], 99, rng, 3) == []
+    assert crossed(posed, posed, ends[:1], 99, rng, 3, 8) == []
+    assert crossed(posed, posed, [np.arange(40), *ends], 99, rng, 3, 8) == []
 
 
 @pytest.mark.parametrize("loss", ["id", "vi"])

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Labels: TypeAlias = NDArray[np.int64]
 
 _BLOCKS = 24  # at most: of more the ways are too many
-_STARTS = 12  # for each block above the number of clusters
 _CARRIED = 32  # ends on few draws that are carried on to more
 _KEPT = 0.6  # share of the blocks that stay, where a start is the best so far with others moved
 _SPARE = 2  # clusters above the most of any end, at a start
@@ -112,10 +111,12 @@ def crossed(
     limit: int,
     rng: np.random.Generator,
     n_wanted: int,
+    n_starts: int,
 ) -> list[tuple[float, Labels]]:
     """Return the ``n_wanted`` best ways to put together the blocks that all the ends share.
 
-    They are sought on few draws and carried on to more, under whose draws their losses are given.
+    They are sought on few draws, from ``n_starts`` starts for each block above the number of
+    clusters, and carried on to more, under whose draws their losses are given.
     The first of ``ends``, the best of them, is where the loss is made linear; others are left out
     where they make the blocks too many. Nothing unless there are more blocks than clusters of any.
     """
@@ -124,7 +125,7 @@ def crossed(
     if not most < n_blocks <= _BLOCKS:
         return []
     on_few, n_now = Blocks(few, blocks, ends[0]), int(ends[0].max()) + 1
-    limit, n = min(limit, n_blocks), _STARTS * (n_blocks - n_now)
+    limit, n = min(limit, n_blocks), n_starts * (n_blocks - n_now)
     at_most = min(limit, most + _SPARE)
     n_clusters = rng.integers(max(1, n_now // 2), at_most + 1, n)
     starts = (rng.random((n, n_blocks)) * n_clusters[:, None]).astype(np.int64)

@@ -41,6 +41,7 @@ _ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
     5,
     6,
 )  # ends at the best, else two
+_CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
@@ -110,7 +111,7 @@ class Plan:
             if is_more and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends = self._early(few, shared, first.found)
-                if times_best(ends) > 1:
+                if self._is_last_word(few, shared, first, ends):
                     self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
                     return shared
             first.take_turn()
@@ -142,18 +143,26 @@ class Plan:
 
     def _early(self, few: Problem, shared: Problem, found: list[Found]) -> list[Found]:
         """Carry the best of the ends of some first runs on at once: two that agree are enough."""
-        pool = best_of(found, _POOL)
-        pool += self._crossed(few, shared, pool)
-        leaders = self._ranked(few, best_of(pool, _POOL + _LEADERS))
+        leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
         return self._carried(shared, [f.again for f in leaders[:_LEADERS]], others, True)
+
+    def _is_last_word(self, few: Problem, shared: Problem, first: First, ends: list[Found]) -> bool:
+        """Whether two runs ended at the best, and nothing that ends share makes a better one."""
+        if times_best(ends) < 2:
+            return False
+        pool = best_of(ends + first.found, _POOL)
+        best = min(ends, key=lambda f: f.value)
+        crossing = self._crossed(few, shared, [best, *pool], _CROSSED_EARLY)
+        bar = best.value - 1e-9 * abs(best.value)
+        return all(f.value >= bar for f in crossing)
 
     def _carry_on(self, few: Problem, shared: Problem, first: First, ends: list[Found]) -> None:
         """Carry the best of the first runs on, in rounds, until enough have ended at the best."""
         is_rugged = unseen(first.found) > _RUGGED or first.are_capped
         self.is_rugged = is_rugged and self.size.is_quick
         pool = best_of(first.found, _POOL)
-        crossing = self._crossed(few, shared, pool)
+        crossing = self._crossed(few, shared, pool, _CROSSED)
         is_whole = bool(crossing) and are_few([f.labels for f in pool])
         leaders = self._ranked(few, best_of(pool + crossing, _POOL + _LEADERS))
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
@@ -178,7 +187,9 @@ class Plan:
         is_careful = (self.size.is_bent or not self.size.on_draws) and not is_crossed
         return _ENOUGH_CAREFUL if is_careful else _ENOUGH
 
-    def _crossed(self, few: Problem, shared: Problem, ends: list[Found]) -> list[Found]:
+    def _crossed(
+        self, few: Problem, shared: Problem, ends: list[Found], n_starts: int
+    ) -> list[Found]:
         """The best ways to put together what these ends share, where the loss bends."""
         left = self.clock.left()
         if self.is_agreed or not self.size.is_bent or (left is not None and left < _CROSSING):
@@ -186,7 +197,8 @@ class Plan:
         if not (isinstance(few, DrawsProblem) and isinstance(shared, DrawsProblem)):
             return []
         labels = [f.labels for f in ends]
-        found = crossed(few, shared, labels, self.size.limit, self.rng.spawn(1)[0], _LEADERS)
+        rng = self.rng.spawn(1)[0]
+        found = crossed(few, shared, labels, self.size.limit, rng, _LEADERS, n_starts)
         return [Found(*one, "crossing") for one in found]
 
     def _rounds(
