@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from partita.search._greedy_size import Size
 
 FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
+MANY_CLUSTERS = 24  # beyond which ends that agree tell less
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
 _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
@@ -99,8 +100,14 @@ class First:
 
     @property
     def nearly_agree(self) -> bool:
-        """Whether few of them ended where no other did."""
-        return not self.are_capped and unseen(self.found) <= _NEARLY
+        """Whether few of them ended where no other did, with not too many clusters to tell."""
+        return not (self.are_capped or self.are_many) and unseen(self.found) <= _NEARLY
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the best has many clusters."""
+        best = min(self.found, key=lambda f: f.value, default=None)
+        return best is not None and int(best.labels.max()) >= MANY_CLUSTERS
 
     @property
     def are_capped(self) -> bool:

@@ -13,7 +13,7 @@ from partita.search._greedy_clock import Clock
 from partita.search._greedy_crossing import are_few, crossed
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import Found, best_of, swept, times_best, unseen
-from partita.search._greedy_first import FEW_CLUSTERS, First
+from partita.search._greedy_first import FEW_CLUSTERS, MANY_CLUSTERS, First
 from partita.search._greedy_kinds import Starts
 from partita.search._greedy_problem import problem
 from partita.search._greedy_runs import Runs
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     Labels: TypeAlias = NDArray[np.int64]
 
 
-_MANY_CLUSTERS = 24  # beyond which starts that agree are rebuilt twice as much, in long runs
 _HURRIED = 0.5  # share of the patience where little is tried
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
@@ -252,9 +251,9 @@ class Plan:
         if not self.is_agreed or size.is_cheap:
             return patience * hurry * (3 if size.is_product else 1)
         n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
-        levels = (FEW_CLUSTERS, _MANY_CLUSTERS)
+        levels = (FEW_CLUSTERS, MANY_CLUSTERS)
         if size.is_brief and not (size.is_bent or size.is_product):
-            levels = (_MANY_CLUSTERS, size.n_items)
+            levels = (MANY_CLUSTERS, size.n_items)
         hardness = (
             0.5 * hurry if n_clusters <= levels[0] else 1.0 if n_clusters <= levels[1] else 2.0
         )
