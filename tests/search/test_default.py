@@ -98,3 +98,20 @@ def test_one_cluster_on_few_draws_is_not_the_last_word(seed):
     one = pt.expected_loss(np.zeros(100, dtype=np.int64), draws, loss="vi")
     assert best.n_clusters == 3
     assert best.expected_loss < 0.995 * one
+
+
+@pytest.mark.parametrize("seed", [3, 27, 136, 103])
+def test_few_clusters_that_all_runs_end_with_are_not_the_last_word_under_nvi(seed):
+    """Chains stuck at 2, some 5 and some 15 clusters: first runs ended with two, 1 to 9% high."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.choice([30, 40, 50, 60])), int(rng.choice([60, 150, 300]))
+    ks = [2, int(rng.integers(4, 8)), int(rng.integers(12, 25))]
+    shares, noise = rng.dirichlet([5, 4, 4]), rng.choice([0.02, 0.05, 0.1])
+    parts = [rng.integers(0, k, n) for k in ks]
+    draws = np.empty((m, n), dtype=np.int64)
+    for draw in draws:
+        draw[:] = parts[rng.choice(3, p=shares)]
+        moved = rng.random(n) < noise
+        draw[moved] = draw[rng.integers(0, n, int(moved.sum()))]
+    bar = pt.estimate(draws, loss="nvi", search="average").expected_loss + 1e-12
+    assert all(pt.estimate(draws, loss="nvi", rng=rng).expected_loss <= bar for rng in range(3))

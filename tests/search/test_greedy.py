@@ -200,6 +200,37 @@ def check_attempt(state, loss, evidence, rng, share):
         assert_allclose(state.value, before, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])
+def test_splitting_a_block_off_gains_what_was_foretold(name):
+    draws = pt.datasets.simulate_draws(20, 15, n_clusters=3, noise=0.4, rng=4)
+    state = DrawsProblem(draws, NAMED[name], merge=False).state()
+    state.load(np.repeat([0, 1], [12, 8]))
+    alpha, saved, e, p = state.alpha.copy(), state.save(), float(state.totals[0]), state.problem
+    for block in (np.arange(5), np.array([13, 17, 19])):
+        shared = np.zeros(int(p.offsets[-1]), dtype=np.int64)
+        gain, rise = kernels.greedy_recombine.split_gain(
+            block, p.rows, p.weight, p.cell, state.counts, state.labels, state.sizes, alpha, shared
+        )
+        assert not shared.any()
+        state.move(block, np.full(block.size, 2))
+        assert_allclose(rise, state.totals[0] - e, atol=1e-9)
+        assert_allclose(gain, alpha @ (state.j - saved[1]), atol=1e-9)
+        state.restore(saved)
+
+
+def test_draws_whose_sizes_are_the_same_bend_at_one_place():
+    """Their t differ by rounding alone, so that e is any number of these differences away."""
+    rng, sizes = np.random.default_rng(0), [1] * 20 + [2] * 8 + [3] * 8
+    labels = np.stack([rng.permutation(np.repeat(np.arange(36), sizes)) for _ in range(40)])
+    evidence = Evidence(draws=pt.Draws(labels))
+    state = DrawsProblem(evidence.distinct, NAMED["id"], merge=False).state()
+    for start in (np.zeros(60, dtype=int), np.arange(60), labels[0]):
+        state.load(canonical(start))
+        run = Run(state, np.random.default_rng(0), 60, Clock())
+        run.settle()
+        assert_allclose(state.value, value_of(state, NAMED["id"], evidence), atol=1e-9)
+
+
 def test_items_go_to_a_cluster_together_where_none_would_alone():
     with_first = np.repeat([0, 1], [12, 10])
     with_second = np.where(np.arange(22) < 10, 0, 1)

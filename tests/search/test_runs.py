@@ -12,7 +12,7 @@ import partita as pt
 from partita import losses
 from partita.evidence import Evidence
 from partita.partitions import canonical
-from partita.search import _greedy_runs
+from partita.search import _greedy_draws, _greedy_runs
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_run import MOVES
@@ -220,3 +220,34 @@ def test_quick_runs_on_draws_look_at_the_clock_where_time_is_short(monkeypatch, 
     )
     assert bool(called) is at_once
     assert len(ends) == 1
+
+
+@pytest.mark.parametrize("loss", [losses.VI(), losses.ID()], ids=str)
+def test_a_run_that_is_too_long_for_a_call_is_made_to_its_end_all_the_same(monkeypatch, loss):
+    evidence = noisy(60, 40, 4, 3, share=0.9)
+    tasks = [("sequential", None, QUICK), ("one", np.zeros(60, dtype=np.int64), QUICK)]
+    whole = quick(loss, evidence, tasks, softens=True)
+    monkeypatch.setattr(_greedy_draws, "CALL", 1)
+    parted = [quick(loss, evidence, tasks, softens=True, n_jobs=n) for n in (1, 2)]
+    assert [end.value for end in parted[0]] == [end.value for end in parted[1]]
+    for ends in (whole, parted[0]):
+        for end in ends:
+            moved = np.tile(end.labels, (60 * 3, 1))
+            rng = np.random.default_rng(0)
+            moved[np.arange(180), np.repeat(np.arange(60), 3)] = rng.integers(
+                0, end.labels.max() + 2, 180
+            )
+            values = losses.expected(loss, np.stack([canonical(one) for one in moved]), evidence)
+            assert values.min() >= end.value - 1e-9
+
+
+def test_a_call_ends_soon_on_a_weak_posterior_under_a_loss_that_bends():
+    """Quick runs there took a thousand times as long as expected, in one call."""
+    rng = np.random.default_rng(0)
+    base = rng.integers(0, 4, 400)
+    labels = np.where(rng.random((150, 400)) < 0.9, rng.integers(0, 4, (150, 400)), base)
+    shared = DrawsProblem(Evidence(draws=pt.Draws(labels)).distinct, losses.ID())
+    seeds = rng.integers(0, 1 << 64, (1, 4), dtype=np.uint64)
+    how = (400, 100, np.array([64.0, 8.0, 0.5]), 16, False)
+    values = shared.quick(np.full((1, 400), -1), seeds, *how)
+    assert values[2, 0] <= 0  # it was not done

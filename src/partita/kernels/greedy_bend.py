@@ -16,7 +16,7 @@ def knots_below(e, curve):
     """
     last = curve.shape[1] - 1
     place = (e - curve[0, 0]) * curve[0, last]
-    cell = min(np.int64(place), last - 1) if place > 0.0 else 0
+    cell = np.int64(min(max(place, 0.0), last - 1.0))
     low, high = np.int64(curve[3, cell]), np.int64(curve[4, cell])
     while low < high:
         middle = (low + high) // 2

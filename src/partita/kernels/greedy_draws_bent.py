@@ -27,7 +27,7 @@ from partita.kernels.greedy_draws_runs import (
 from partita.kernels.greedy_pairs import POINTS, exchange
 from partita.kernels.greedy_soften import sequence, soften
 
-_ROUNDS = np.int64(1 << 20)  # of exchanges, more than there will be
+_ROUNDS = np.int64(8)  # of exchanges at a time
 
 
 @inner
@@ -85,14 +85,14 @@ def _go_back(labels, j, e, at, span, given, held, slanted, scratch, shape, line)
 
 
 @inner
-def _exchange(n_pairs, limit, at, span, given, held, slanted, scratch, shape, line):
+def _exchange(n_pairs, n_rounds, limit, at, span, given, held, slanted, scratch, shape, line):
     """Move pairs of items as long as that pays; say whether any did."""
     block, gains, own = scratch[0], scratch[1], scratch[2]
     if np.count_nonzero(held[3][: span[WIDTH]]) == span[WIDTH]:
         widen(span, given, held)
     width, before = span[WIDTH], at[VALUE]
     value = exchange(
-        n_pairs, _ROUNDS, *tables(span, given, held), slanted[0], slanted[1], limit, block[:width],
+        n_pairs, n_rounds, *tables(span, given, held), slanted[0], slanted[1], limit, block[:width],
         gains[:width], own, *shape, before, np.empty((held[2].shape[0], width)),
         np.empty(2 * POINTS + 1),
     )  # fmt: skip
@@ -104,9 +104,9 @@ def _exchange(n_pairs, limit, at, span, given, held, slanted, scratch, shape, li
 
 @jit
 def quick(
-    partitions, seeds, n_sweeps, widths, n_pairs, is_stepwise, n_usual, limit, rows, weight, cell,
-    step, offsets, counts, table, t, p, num, den, w_total, n_total, is_linear, curve, bends, alpha,
-    slope, bent_slope, doubt, values,
+    partitions, seeds, n_sweeps, most, widths, n_pairs, is_stepwise, n_usual, limit, rows, weight,
+    cell, step, offsets, counts, table, t, p, num, den, w_total, n_total, is_linear, curve, bends,
+    alpha, slope, bent_slope, doubt, values,
 ):  # fmt: skip
     """Sweep and merge from each row, bends rounded off within ``widths`` at first.
 
@@ -127,18 +127,26 @@ def quick(
             else:
                 put_in(seed, limit, *rest)
         before, old, old_j, old_e = at[VALUE], partitions[r].copy(), j.copy(), totals[0]
-        if widths.shape[0] > 0:
+        budget, n_cells = np.array([most]), partitions.shape[1] * t.shape[0]
+        if widths.shape[0] * n_cells * span[WIDTH] > most:
+            budget[0] = 0
+        elif widths.shape[0] > 0:
             _soften(seed, widths, limit, *rest)
-        is_new, is_sharp, exchanged = True, widths.shape[0] == 0, np.inf
-        while is_new:  # all sweeps over all items are made here, so that they are compiled once
-            settle(seed, n_sweeps, limit, *rest)
+        is_new, is_sharp, exchanged = True, widths.shape[0] == 0 or budget[0] == 0, np.inf
+        # all sweeps over all items are made here, so that they are compiled once
+        while is_new and (budget[0] > 0 or not is_sharp):
+            settle(seed, n_sweeps, budget, limit, *rest)
             if not is_sharp:
                 is_sharp = True
                 if not at[VALUE] < before - 1e-11 * max(1.0, abs(before)):
                     _go_back(old, old_j, old_e, *rest)
                     continue
-            is_new = at[VALUE] != exchanged and _exchange(n_pairs, limit, *rest)
+            is_new = at[VALUE] != exchanged
+            if is_new:
+                rounds = min(_ROUNDS, budget[0] // (n_cells * span[WIDTH]))
+                budget[0] -= max(rounds, 1) * n_cells * span[WIDTH]
+                is_new = rounds > 0 and _exchange(n_pairs, rounds, limit, *rest)
             exchanged = at[VALUE]
             is_new = is_new or merge_all(offsets, *rest)
-        values[1, r] = at[VALUE]
+        values[1, r], values[2, r] = at[VALUE], budget[0]
         values[0, r] = end(span, given, held, shape)

@@ -149,24 +149,31 @@ def count(given, held):
 
 
 @inner
-def settle(seed, n_sweeps, limit, at, span, given, held, slanted, scratch, shape, line):
-    """Sweep over all items in a new order until each was seen since the last move."""
+def settle(seed, n_sweeps, budget, limit, at, span, given, held, slanted, scratch, shape, line):
+    """Sweep over all items in a new order until each was seen since the last move.
+
+    Only as far as ``budget[0]``, in cells of tables, lasts, which becomes what is left of it.
+    """
     block, gains, own, trial, quiet, order = scratch
     is_linear, curve, bends, _, _, bent_slope, doubt = line
     _fit(span, given, held)
     reorder(seed, order)
     n, done, width = order.shape[0], np.int64(0), span[WIDTH]
-    quiet[0], quiet[1], last = 0, n, n_sweeps * n
+    quiet[0], quiet[1], n_cells = 0, n, n * shape[0].shape[0]
     slope, value = bent_slope if is_linear else at[SLOPE], at[VALUE]
-    while done < last:
-        done, slope, value = sweep(
-            order, done, last, *tables(span, given, held), slanted[0], slanted[1], slope, limit,
-            block[:width], gains[:width], own, curve, bends, *shape, is_linear, value, doubt, trial,
-            quiet,
-        )  # fmt: skip
-        if done < last:
-            widen(span, given, held)
-            width = span[WIDTH]
+    for last in range(n, (n_sweeps + 1) * n, n):
+        while done < last:
+            done, slope, value = sweep(
+                order, done, last, *tables(span, given, held), slanted[0], slanted[1], slope, limit,
+                block[:width], gains[:width], own, curve, bends, *shape, is_linear, value, doubt,
+                trial, quiet,
+            )  # fmt: skip
+            if done < last:
+                widen(span, given, held)
+                width = span[WIDTH]
+        budget[0] -= n_cells * width
+        if quiet[0] >= quiet[1] or budget[0] <= 0:
+            break
     at[VALUE], at[SLOPE] = value, slope
     if is_linear:
         linearise(at, held, slanted, shape, line)
@@ -277,14 +284,15 @@ def made(n, offsets, counts, alpha):
 
 @jit
 def quick(
-    partitions, seeds, n_sweeps, n_usual, limit, rows, weight, cell, step, offsets, counts, table,
-    t, p, num, den, w_total, n_total, is_linear, curve, bends, alpha, slope, bent_slope, doubt,
-    values,
+    partitions, seeds, n_sweeps, most, n_usual, limit, rows, weight, cell, step, offsets, counts,
+    table, t, p, num, den, w_total, n_total, is_linear, curve, bends, alpha, slope, bent_slope,
+    doubt, values,
 ):  # fmt: skip
     """Sweep and merge from each row, all -1 for nothing yet, and write where that ends.
 
-    ``counts`` and ``table`` are memory for as many columns as there could be clusters and one more.
-    ``values`` are the losses, recomputed from the labels, and as the running totals have it.
+    ``counts`` and ``table`` are memory for as many columns as there could be clusters, and one.
+    ``values`` are the losses, recomputed from the labels, and as the running totals have it, and
+    what was left of ``most`` cells to look at, negative for a run that did not end.
     """
     given, shape = (rows, weight, cell, step), (t, p, num, den, w_total, n_total)
     line = is_linear, curve, bends, alpha, slope, bent_slope, doubt
@@ -296,9 +304,9 @@ def quick(
         rest = (at, span, given, held, slanted, scratch, shape, line)
         if not load(n_usual, *rest):
             put_in(seeds[r], limit, *rest)
-        is_changed = True
-        while is_changed:
-            settle(seeds[r], n_sweeps, limit, *rest)
+        budget, is_changed = np.array([most]), True
+        while is_changed and budget[0] > 0:
+            settle(seeds[r], n_sweeps, budget, limit, *rest)
             is_changed = merge_all(offsets, *rest)
-        values[1, r] = at[VALUE]
+        values[1, r], values[2, r] = at[VALUE], budget[0]
         values[0, r] = end(span, given, held, shape)

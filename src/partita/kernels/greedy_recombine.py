@@ -16,12 +16,6 @@ from partita.kernels.mixture_random import below
 _ROUNDS = 2  # in which items go to the half that they are nearer to
 _SPLITS = 100  # that are looked at, at most
 _MERGERS = 64  # the same, the best
-SOURCE, ITEM, FIRST, SECOND = (
-    0,
-    1,
-    2,
-    3,
-)  # of a plan: what is split off, about which item; what merges
 _MIXED, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 HALF = -1  # the source of a split that is none of the other partitions
 
@@ -137,9 +131,12 @@ def _key(items):
     return total
 
 
-@inner
-def _gain(items, rows, weight, cell, counts, labels, sizes, alpha, shared):
-    """What Σ alpha j gains, and e, if some items of a cluster were a cluster of their own."""
+@jit
+def split_gain(items, rows, weight, cell, counts, labels, sizes, alpha, shared):
+    """What Σ alpha j gains, and e, if some items of a cluster were a cluster of their own.
+
+    ``shared``, one for each row of counts, is zero.
+    """
     gain, size, column = 0.0, 0, labels[items[0]]
     for i in items:
         size += weight[i]
@@ -202,7 +199,7 @@ def _splits(
             if is_known:
                 continue
             keys[found], ids[found, 0], ids[found, 1] = key, source, i
-            gain, rises[found] = _gain(
+            gain, rises[found] = split_gain(
                 items[:n_items], rows, weight, cell, counts, labels, sizes, alpha, shared
             )
             gains[found] = gain - slope * rises[found]

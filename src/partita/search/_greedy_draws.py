@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from partita import kernels, validate
 from partita.draws import offsets_of
 from partita.losses import RatioLoss
+from partita.search._greedy_counts import CALL
 from partita.search._greedy_items import Items
 from partita.search._greedy_state import DrawsState
 from partita.search._greedy_tables import LANES, Room
@@ -114,20 +115,31 @@ class DrawsProblem:
         """Sweep and merge from each row, all -1 for nothing yet; rows become where that ends.
 
         ``bent`` is how bends are rounded off, of a loss that bends. Returns the losses there,
-        recomputed and by the running totals, of shape (2, runs).
+        recomputed and by the running totals, and a number that is not positive for a run that took
+        too long for a call and has more to do; of shape (3, runs).
         """
         n_cells = int(self.offsets[-1]) * self.n_columns
         memory = Room(self.count_type), Room(np.float32)
         counts, table = (room.table((1, n_cells)).ravel() for room in memory)
-        values = np.empty((2, partitions.shape[0]))
+        values = np.empty((3, partitions.shape[0]))
         runs: Any = kernels.greedy_draws_bent if self.is_rough else kernels.greedy_draws_runs
         runs.quick(
-            partitions, seeds, n_sweeps, *(bent if self.is_rough else ()), self.usual, limit,
+            partitions, seeds, n_sweeps, CALL, *(bent if self.is_rough else ()), self.usual, limit,
             self.rows, self.weight, self.cell, self.step, self.offsets, counts, table, self.t,
             self.p, self.num, self.den, self.w, self.total, self.is_linear, self.curve, self.bends,
             self.alpha, self.slope, self.bent_slope, self.doubt, values,
         )  # fmt: skip
         return values
+
+    @property
+    def alone(self) -> float:
+        """The loss where every item is alone."""
+        e = float(self.cell[self.weight].sum())
+        return float(
+            cast(Any, kernels.greedy_draws).expected(
+                self.t, self.p, np.full(self.m, e), e, self.num, self.den, self.w, self.total
+            )
+        )
 
     @property
     def n_columns(self) -> int:

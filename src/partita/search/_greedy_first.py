@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import gathered, unseen
 
 if TYPE_CHECKING:
@@ -21,7 +22,13 @@ MANY_CLUSTERS = 24  # beyond which ends that agree tell less
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
 _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
-_JOINED = {"gathered", "one"}  # starts for where others go astray, so they need not agree
+_JOINED = {
+    "gathered",
+    "one",
+    "singletons",
+}  # starts for where others go astray, so they need not agree
+_NOT_FAR = 0.2  # relative difference of losses, up to which a start with all items alone is made
+_FEW_OF_ALL = 0.3  # share of the items, up to which clusters are few for that
 _GATHERED = 2  # ends whose single items are put together
 _NEARLY = 0.5  # share of runs that ended where no other did, up to which they nearly agree
 
@@ -41,8 +48,8 @@ class First:
 
     @property
     def has_turn(self) -> bool:
-        """Whether there are starts left, and time."""
-        return bool(self._turns) and not self.runs.clock.is_up()
+        """Whether there are starts left, and time, or nothing was found yet."""
+        return bool(self._turns) and not (self.found and self.runs.clock.is_up())
 
     def take_turn(self) -> None:
         """Run quickly from the starts whose turn it is."""
@@ -53,7 +60,7 @@ class First:
         tasks = [(*start, self.size.light) for start in starts]
         self._run(tasks, softens=True, is_stepwise=done is not None)
         if not self.runs.clock.is_up():
-            self._run(self._gathered() + self._one())
+            self._run(self._gathered() + self._one() + self._alone())
 
     def _run(self, tasks: Sequence[Task], **how: bool) -> None:
         patience = self.size.settings.patience
@@ -74,6 +81,22 @@ class First:
         if state.value >= best + _NOISE * abs(best):
             return []
         return [("one", np.zeros(self.size.n_items, dtype=np.int64), self.size.light)]
+
+    def _alone(self) -> list[Task]:
+        """Every item alone, where that is not much worse than a few clusters all ended with.
+
+        Under a loss that is a ratio of what the partition changes all may end with few clusters
+        where many are better.
+        """
+        if not self.size.is_curved or not isinstance(self.shared, DrawsProblem) or not self.found:
+            return []
+        best, n = min(self.found, key=lambda f: f.value), self.shared.n
+        is_known = any(f.start == "singletons" for f in self.found)
+        if is_known or int(best.labels.max()) + 1 > _FEW_OF_ALL * n or self.size.limit < n:
+            return []
+        if self.shared.alone >= (1 + _NOT_FAR) * best.value:
+            return []
+        return [("singletons", np.arange(self.size.n_items), self.size.light)]
 
     @property
     def agree(self) -> bool:

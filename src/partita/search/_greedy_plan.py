@@ -105,12 +105,13 @@ class Plan:
         size = self.size
         few = shared = problem(self.loss, self.evidence, max_draws=size.few_draws)
         first, is_more = self._first(few), size.few_draws != size.max_draws
-        ends = list[Found]()
+        ends, better = list[Found](), list[Found]()
         if not self.is_agreed and first.has_turn:
             if is_more and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends = self._early(few, shared, first.found)
-                if self._is_last_word(few, shared, first, ends):
+                better = self._bettered(few, shared, first, ends)
+                if times_best(ends) > 1 and not better:
                     self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
                     return shared
             first.take_turn()
@@ -119,7 +120,7 @@ class Plan:
             shared = self._on_more()
         elif shared is few:
             self.found = list(first.found)
-        self._carry_on(few, shared, first, ends)
+        self._carry_on(few, shared, first, ends, better)
         return shared
 
     def _first(self, few: Problem) -> First:
@@ -146,24 +147,27 @@ class Plan:
         others = [shared.items.compress(f.labels) for f in leaders]
         return self._carried(shared, [f.again for f in leaders[:_LEADERS]], others, True)
 
-    def _is_last_word(self, few: Problem, shared: Problem, first: First, ends: list[Found]) -> bool:
-        """Whether two runs ended at the best, and nothing that ends share makes a better one."""
+    def _bettered(
+        self, few: Problem, shared: Problem, first: First, ends: list[Found]
+    ) -> list[Found]:
+        """What is better than where two runs ended, put together from what all ends share."""
         if times_best(ends) < 2:
-            return False
-        pool = best_of(ends + first.found, _POOL)
+            return []
         best = min(ends, key=lambda f: f.value)
-        crossing = self._crossed(few, shared, [best, *pool], _CROSSED_EARLY)
-        bar = best.value - 1e-9 * abs(best.value)
-        return all(f.value >= bar for f in crossing)
+        pool = [best, *best_of(ends, _POOL), *best_of(first.found, _POOL)]
+        crossing = self._crossed(few, shared, pool, _CROSSED_EARLY)
+        return [f for f in crossing if f.value < best.value - 1e-9 * abs(best.value)]
 
-    def _carry_on(self, few: Problem, shared: Problem, first: First, ends: list[Found]) -> None:
-        """Carry the best of the first runs on, in rounds, until enough have ended at the best."""
+    def _carry_on(
+        self, few: Problem, shared: Problem, first: First, ends: list[Found], more: list[Found]
+    ) -> None:
+        """Carry the best of the first runs, and more, on until enough have ended at the best."""
         is_rugged = unseen(first.found) > _RUGGED or first.are_capped
         self.is_rugged = is_rugged and self.size.is_quick
         pool = best_of(first.found, _POOL)
         crossing = self._crossed(few, shared, pool, _CROSSED)
         is_whole = bool(crossing) and are_few([f.labels for f in pool])
-        leaders = self._ranked(few, best_of(pool + crossing, _POOL + _LEADERS))
+        leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
         enough = self._enough(first.are_capped, bool(crossing))
         for starts, is_new in self._rounds(leaders, shared is not few, first.are_capped):
@@ -237,6 +241,8 @@ class Plan:
             ends = best_of(quick, n_best)
             n_best = 1 if ends and swept(size.work, ends) > _SWEPT_TWICE else n_best
             starts = [f.again for f in ends]
+        if not starts:
+            return []
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
         patience, is_thorough = self._patience(starts), size.is_bent and size.is_brief
         found = self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)

@@ -72,7 +72,8 @@ class Run:
             self.shake(patience, shakes)
             if not self._recombine():
                 break
-        while "chain" in moves and (self.chain() if self.state.has_chains else self.join()):
+        last = self.chain if self.state.has_chains else self.join if self.pairs else None
+        while last and "chain" in moves and last():
             pass
         if not self.sweeps and "merge" in moves:
             self.merge()

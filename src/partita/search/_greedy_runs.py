@@ -41,6 +41,7 @@ _MOMENT = 0.05  # share of a time limit that one call may take
 _AT_ONCE = 1_600_000  # entries of the similarity times quick runs, for one compiled call
 _SECONDS_ON_DRAWS = 8e-9  # that a quick run may take for each item, draw and column
 _AT_ONCE_ON_DRAWS = 0.05  # seconds that one call of such runs may take
+_MOST_ON_DRAWS = 8  # runs in a call: each ends after ten milliseconds or so, done or not
 
 
 @dataclass
@@ -82,8 +83,10 @@ class Runs:
             if moves != QUICK or shared.n_items <= FEW:
                 return 0
             seconds = _SECONDS_ON_DRAWS * shared.n * shared.m * width_for(shared.usual)
-            is_late = limit is not None and seconds > _MOMENT * limit
-            return 0 if is_late else int(_AT_ONCE_ON_DRAWS / seconds)
+            n_in_call = min(_MOST_ON_DRAWS, int(_AT_ONCE_ON_DRAWS / seconds))
+            if limit is None or not n_in_call:
+                return n_in_call
+            return 0 if seconds > _MOMENT * limit else 1
         if moves != QUICK and not is_whole:
             return 0
         if is_whole and limit is not None and _SECONDS * shared.n**2 > _MOMENT * limit:
@@ -111,14 +114,17 @@ class Runs:
             if self.clock.is_up() and (part.start or self.ended):
                 return []
             given = (partitions[part], seeds[part], self.limit, MAX_SWEEPS)
-            values = _ran(shared, tasks[0][2], given, **how)
-            found = []
-            for (name, _, _), labels, now, kept in zip(
-                tasks[part], partitions[part], *values.tolist(), strict=True
-            ):
-                self.clock.note(now)
-                found.append(_found(now, kept, shared.items.expand(labels), name))
-            self.ended += found
+            values, found = _ran(shared, tasks[0][2], given, **how).tolist(), list[Found]()
+            for a, task in enumerate(tasks[part]):
+                now, kept, *left = (row[a] for row in values)
+                end = _found(now, kept, shared.items.expand(given[0][a]), task[0])
+                if left and left[0] <= 0:  # it was too long for a call
+                    rest = (task[0], end.labels, task[2])
+                    more = np.random.default_rng(seeds[part][a])
+                    end = self._one(shared, rest, more, shared.state(), **how)[0]
+                self.clock.note(end.value)
+                self.ended.append(end)
+                found.append(end)
             return found
 
         return self._all(work, blocks(len(tasks), n_in_call))
@@ -135,27 +141,40 @@ class Runs:
         states: list[Any] = []
 
         def work(a: int) -> list[Found]:
-            name, labels, moves = tasks[a]
             if self.clock.is_up() and (a or self.ended):
                 return []
             state = states.pop() if states else shared.state()
-            run = Run(state, seeds[a], self.limit, self.clock, **how)
-            try:
-                _start(run, shared, labels)
-                run.go(moves, patience)
-            except KeyboardInterrupt:
-                self.clock.stop()
-                if run.best is None:
-                    raise
-                run.state = shared.state()  # the old one may be half changed
-                run.state.load(run.best)
-            kept, now = run.state.value, run.state.recomputed()
-            end = _found(now, kept, canonical(shared.items.expand(run.state.labels)), name)
+            end, state = self._one(shared, tasks[a], seeds[a], state, patience, **how)
             self.ended.append(end)
-            states.append(run.state)
+            states.append(state)
             return [end]
 
         return self._all(work, range(len(tasks)))
+
+    def _one(
+        self,
+        shared: Problem,
+        task: Task,
+        rng: np.random.Generator,
+        state: Any,
+        patience: float,
+        **how: Any,
+    ) -> tuple[Found, Any]:
+        """Where a run ended, and its state."""
+        name, labels, moves = task
+        run = Run(state, rng, self.limit, self.clock, **how)
+        try:
+            _start(run, shared, labels)
+            run.go(moves, patience)
+        except KeyboardInterrupt:
+            self.clock.stop()
+            if run.best is None:
+                raise
+            run.state = shared.state()  # the old one may be half changed
+            run.state.load(run.best)
+        kept, now = run.state.value, run.state.recomputed()
+        labels = canonical(shared.items.expand(run.state.labels))
+        return _found(now, kept, labels, name), run.state
 
     def _all(self, work: Callable[[Any], list[Found]], parts: Sequence[Any]) -> list[Found]:
         each = map_blocks(work, parts, n_jobs=self.n_jobs, label="greedy", stop=self.clock.stop)

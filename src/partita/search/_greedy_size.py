@@ -72,6 +72,11 @@ class Size:
         return is_bent(self.loss)
 
     @cached_property
+    def is_curved(self) -> bool:
+        """Whether the loss bends, or is a ratio of what the partition changes."""
+        return is_curved(self.loss)
+
+    @cached_property
     def is_product(self) -> bool:
         """Whether the loss is adjusted for chance, as OMARI and PEAR are."""
         return bool(self.loss.denominator.product)
@@ -83,7 +88,7 @@ class Size:
         if not self.on_draws or asked is not None or self.settings.n_runs is not None:
             return asked
         most = max(250, min(1_000, 400_000 // n))
-        if is_curved(self.loss):
+        if self.is_curved:
             most = min(most, max(500, 200_000 // n))
         if self.has_many_draws:
             most = max(500, min(1_500, 600_000 // n))
@@ -120,7 +125,7 @@ class Size:
     @cached_property
     def is_hurried(self) -> bool:
         """Whether less is tried: short runs under NVI, ID and NID, where more seldom finds more."""
-        return self.is_brief and is_curved(self.loss) and not self.is_product and self.on_draws
+        return self.is_brief and self.is_curved and not self.is_product and self.on_draws
 
     @cached_property
     def is_quick(self) -> bool:

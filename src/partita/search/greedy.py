@@ -44,7 +44,8 @@ class Greedy:
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
     and up to twice that while K grows (K_draw clusters in a draw, K the most that a run has room
     for on its way, which may be many more than it ends with: 10,000 draws of 400 items in two
-    modes took 220 MiB for NID, 510 for VI); for losses on the similarity 8·n² and 8·n·K.
+    modes took 220 MiB for NID, 510 for VI); for losses on the similarity 8·n² and 8·n·K. Short runs
+    that are made in one call take 6·M·K_draw·n bytes, some 40 MiB at most, for K up to n.
     More than 5e7 labels are searched on landmarks, beyond 5,000 items: what is found there is
     extended to all items, which are then moved on together, in rounds that never raise the loss.
     Where clusters are so many that counts would be more than 3e8, or a sweep more than 1e9 steps,
@@ -74,13 +75,14 @@ class Greedy:
     moves : tuple of str
         Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"``, ``"graft"`` (take a cluster
         over from a draw, or what is similar to an item, and let the rest settle) and ``"chain"``
-        (at last move several items into a cluster, and merge clusters for a trial, where only
-        several such moves pay; under losses on the similarity only the latter).
+        (at last move several items into a cluster where only several together pay; under losses on
+        the similarity merge two clusters for a trial instead).
     patience : float
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
-        n_runs is None and the starts disagree, twice as many for ID and NID of up to 100,000 items
-        times draws, three times for OMARI and PEAR; where they agree, half as many up to 8 clusters
-        and twice as many beyond 24, and twice that for OMARI and PEAR.
+        n_runs is None and the starts disagree, three times as many for OMARI and PEAR; half as many
+        for NVI, ID and NID of up to 100,000 items times draws, unless the first runs end in many
+        places. Where they agree, half as many up to 8 clusters and twice as many beyond 24, and
+        twice that for OMARI and PEAR.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 150 at first and then
         250 to 1,500 where n_runs is None, else all.
