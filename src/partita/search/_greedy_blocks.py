@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from partita.search._greedy_run import Run
 
 _TRIED = 6  # pairs of a merger and a split that are carried out
-_HOPE = 1.5  # loss that they may cost at first, in shares of an item's
+_HOPE, _HOPE_LONG = (
+    1.5,
+    5.0,
+)  # loss that they may cost at first, in shares of an item's; in long runs
 
 
 def recombine(run: Run) -> bool:
@@ -24,8 +27,9 @@ def recombine(run: Run) -> bool:
     state: Any = run.state
     if state.n_clusters < 2:
         return False
+    hope = _HOPE if run.is_thorough else _HOPE_LONG
     seed = run.rng.integers(0, 1 << 64, 4, dtype=np.uint64)
-    for block, pair in state.recombinations(seed, run.others, _TRIED, _HOPE):
+    for block, pair in state.recombinations(seed, run.others, _TRIED, hope):
         if run.clock.is_up():
             break
         if _pays(run, block, pair):

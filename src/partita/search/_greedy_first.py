@@ -29,6 +29,7 @@ _JOINED = {
 }  # starts for where others go astray, so they need not agree
 _NOT_FAR = 0.2  # relative difference of losses, up to which a start with all items alone is made
 _FEW_OF_ALL = 0.3  # share of the items, up to which clusters are few for that
+_SWEPT_ALONE = 5_000_000  # items times items times draws, beyond which that would take too long
 _GATHERED = 2  # ends whose single items are put together
 _NEARLY = 0.5  # share of runs that ended where no other did, up to which they nearly agree
 
@@ -83,7 +84,7 @@ class First:
         return [("one", np.zeros(self.size.n_items, dtype=np.int64), self.size.light)]
 
     def _alone(self) -> list[Task]:
-        """Every item alone, where that is not much worse than a few clusters all ended with.
+        """Every item alone, where that is quick and not much worse than the few clusters found.
 
         Under a loss that is a ratio of what the partition changes all may end with few clusters
         where many are better.
@@ -91,6 +92,8 @@ class First:
         if not self.size.is_curved or not isinstance(self.shared, DrawsProblem) or not self.found:
             return []
         best, n = min(self.found, key=lambda f: f.value), self.shared.n
+        if n * n * self.shared.m > _SWEPT_ALONE:
+            return []
         is_known = any(f.start == "singletons" for f in self.found)
         if is_known or int(best.labels.max()) + 1 > _FEW_OF_ALL * n or self.size.limit < n:
             return []

@@ -41,6 +41,7 @@ _ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
     6,
 )  # ends at the best, else two
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
+_AGAIN = 2  # times that ends are crossed again, where runs are not short
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
@@ -110,7 +111,8 @@ class Plan:
             if is_more and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends = self._early(few, shared, first.found)
-                better = self._bettered(few, shared, first, ends)
+                if times_best(ends) > 1:
+                    better = self._bettered(few, shared, first, ends, _CROSSED_EARLY)
                 if times_best(ends) > 1 and not better:
                     self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
                     return shared
@@ -148,14 +150,14 @@ class Plan:
         return self._carried(shared, [f.again for f in leaders[:_LEADERS]], others, True)
 
     def _bettered(
-        self, few: Problem, shared: Problem, first: First, ends: list[Found]
+        self, few: Problem, shared: Problem, first: First, ends: list[Found], n_starts: int
     ) -> list[Found]:
-        """What is better than where two runs ended, put together from what all ends share."""
-        if times_best(ends) < 2:
+        """What is better than where runs ended, put together from what all ends share."""
+        if not ends:
             return []
         best = min(ends, key=lambda f: f.value)
         pool = [best, *best_of(ends, _POOL), *best_of(first.found, _POOL)]
-        crossing = self._crossed(few, shared, pool, _CROSSED_EARLY)
+        crossing = self._crossed(few, shared, pool, n_starts)
         return [f for f in crossing if f.value < best.value - 1e-9 * abs(best.value)]
 
     def _carry_on(
@@ -174,6 +176,11 @@ class Plan:
             ends += self._carried(shared, starts, others, is_new)
             if self.is_agreed or is_whole or times_best(ends) >= enough or self.clock.is_up():
                 break
+        for _ in range(_AGAIN if crossing and not self.size.is_brief else 0):
+            better = self._bettered(few, shared, first, self.found, _CROSSED)
+            if not better or self.clock.is_up():
+                break
+            ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
 
     def _enough(self, is_capped: bool, is_crossed: bool) -> int:
@@ -245,7 +252,8 @@ class Plan:
             return []
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
         patience, is_thorough = self._patience(starts), size.is_bent and size.is_brief
-        found = self._runs(shared, tasks, patience, others=others, is_thorough=is_thorough)
+        how = {"is_thorough": is_thorough, "crosses": not size.is_brief}
+        found = self._runs(shared, tasks, patience, others=others, **how)
         if not is_new:
             return found
         return [end for end, one in zip(found, ends, strict=False) for _ in _like(one, quick)]

@@ -42,7 +42,8 @@ class Run:
     ``best`` is the last partition that was kept, for when the run is cut short. A loss that bends
     in e has its bends rounded off at first if it ``softens``, and after every rebuilding if the run
     is ``thorough``; a start from nothing is by the loss of the items put in so far if it
-    ``is_stepwise``, else by the loss made linear. ``others`` are partitions to take clusters from.
+    ``is_stepwise``, else by the loss made linear. ``others`` are partitions to take clusters from,
+    and blocks of items first if it ``crosses``.
     """
 
     state: State
@@ -55,6 +56,7 @@ class Run:
     is_stepwise: bool = False
     softens: bool = False
     is_thorough: bool = False
+    crosses: bool = False
     others: Sequence[NDArray[np.int64]] = ()
 
     def go(self, moves: Sequence[str], patience: float) -> None:
@@ -67,6 +69,8 @@ class Run:
             self.settle()
         self.state.fit()
         self.keep()
+        for other in self.others if self.is_softened and self.crosses else ():
+            self.cross(other)
         shakes = [move for move in ("rebuild", "split", "graft") if move in moves]
         while shakes:
             self.shake(patience, shakes)
@@ -221,6 +225,18 @@ class Run:
     def _above(self, share: float) -> float:
         """The loss here and so much of what it is for an item."""
         return self.state.value + share / self.state.labels.size * abs(self.state.value)
+
+    def cross(self, other: NDArray[np.int64]) -> None:
+        """Move whole blocks of items together as they are in ``other``; keep each that helps.
+
+        A block is what a cluster of ``other`` shares with one of ours; it goes to where most of
+        that cluster is, or to a cluster of its own.
+        """
+        state: Any = self.state
+        parts = self.rng.permutation(int(other.max()) + 1)
+        if not self.clock.is_up() and state.cross(parts, other, self.limit):
+            self.settle()
+            self.keep()
 
     def merge(self) -> bool:
         """Merge pairs of clusters, the best first, as long as any gains; return whether any did."""

@@ -191,6 +191,7 @@ def _ran(
     softens: bool = False,
     is_stepwise: bool = False,
     is_thorough: bool = False,
+    crosses: bool = False,
 ) -> NDArray[np.float64]:
     """The losses where compiled runs ended, recomputed and as kept; partitions are there now."""
     if isinstance(shared, DrawsProblem):

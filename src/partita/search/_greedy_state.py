@@ -213,6 +213,17 @@ class DrawsState(DrawsTables):
             self.linearise()
         return is_better
 
+    def cross(self, parts: IntArray, other: IntArray, limit: int) -> bool:
+        """Move blocks of items as they are in ``other``; return whether that was better."""
+        p, moves = self.problem, cast(Any, kernels.greedy_blocks)
+        value = moves.cross(
+            parts, other, *self._tables(), limit, p.t, p.p, p.num, p.den, p.w, p.total, self._value
+        )
+        is_better = bool(value < self._value)
+        if is_better:
+            self.linearise()
+        return is_better
+
     def recombinations(
         self, seed: NDArray[np.uint64], others: Sequence[NDArray[np.int64]], n: int, hope: float
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
