@@ -107,7 +107,9 @@ def test_running_totals_equal_recomputed_ones_after_any_moves(loss, draws, seed,
                 run.chain()
             elif step == 6:
                 run.join()
-            elif step in (7, 8) and state.is_rough:
+            elif step == 7 and state.is_rough:
+                run.cross(other)
+            elif step == 8 and state.is_rough:
                 recombine(run)
             else:
                 saved = state.save()
@@ -411,6 +413,21 @@ def test_a_softened_sweep_puts_an_item_where_the_loss_is_least():
         choices = np.stack([np.where(np.arange(12) == item, k, labels) for k in range(4)])
         values = pt.losses.expected(loss, choices, evidence)
         assert min(state.labels[item], 3) == np.argmin(values)
+
+
+def test_blocks_are_moved_together_as_in_another_partition_if_that_helps():
+    truth = np.repeat(np.arange(4), 10)
+    other = np.repeat([0, 1, 2, 2], 10)
+    swapped = np.where(np.arange(40) % 10 < 5, truth, (truth + 1) % 4)
+    evidence = Evidence(draws=pt.Draws([truth] * 3 + [other]))
+    state = DrawsProblem(evidence.distinct, NAMED["id"], merge=False).state()
+    run = Run(state, np.random.default_rng(0), 40, Clock(), sweeps=False)
+    state.load(swapped)
+    run.cross(swapped)
+    assert (state.labels == swapped).all()
+    run.cross(truth)
+    assert_allclose(state.value, value_of(state, NAMED["id"], evidence), atol=1e-9)
+    assert np.array_equal(canonical(state.labels), truth)
 
 
 @pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])

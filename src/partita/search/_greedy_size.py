@@ -125,7 +125,8 @@ class Size:
     @cached_property
     def is_hurried(self) -> bool:
         """Whether less is tried: short runs under NVI, ID and NID, where more seldom finds more."""
-        return self.is_brief and self.is_curved and not self.is_product and self.on_draws
+        most = SMALL if self.is_bent else _QUICK
+        return self.work <= most and self.is_curved and not self.is_product and self.on_draws
 
     @cached_property
     def is_quick(self) -> bool:
