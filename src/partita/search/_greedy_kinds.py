@@ -88,7 +88,7 @@ class Starts:
         of_kind = {"sequential": 2, "random": 1 if is_bent else 2, "draws": 2}
         is_default = self._names == list(STARTS)
         if is_cheap and is_default:
-            of_kind |= {"sequential": 6, "draws": 0, "losses": 0, "average": 0}
+            of_kind |= {"sequential": 6, "draws": 0, "losses": 0, "average": 1}
         elif not is_bent:
             of_kind["sequential"] = 4 if work <= 40_000 else 2
             if is_default and work <= SMALL:
