@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from partita.search._greedy_run import Run
 
 _TRIED = 6  # pairs of a merger and a split that are carried out
-_HOPE, _HOPE_LONG = (
-    1.5,
-    5.0,
-)  # loss that they may cost at first, in shares of an item's; in long runs
+_HOPE = 1.5  # loss that they may cost at first, in shares of an item's
+_HOPE_LONG = 5.0  # the same where there is more time
 
 
 def recombine(run: Run) -> bool:

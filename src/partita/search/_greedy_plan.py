@@ -111,9 +111,10 @@ class Plan:
             if is_more and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends = self._early(few, shared, first.found)
-                if times_best(ends) > 1:
+                is_double = times_best(ends) > 1
+                if is_double:
                     better = self._bettered(few, shared, first, ends, _CROSSED_EARLY)
-                if times_best(ends) > 1 and not better:
+                if is_double and not better:
                     self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
                     return shared
             first.take_turn()

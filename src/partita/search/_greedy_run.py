@@ -86,7 +86,7 @@ class Run:
     def _recombine(self) -> bool:
         """Merge and split clusters at once as long as that pays; return whether it did.
 
-        Every try settles all items, so this is only where that is quick.
+        A try that looks well settles all items, so this is only where that is quick.
         """
         found, is_quick = False, self.state.visits >= self.state.labels.size
         while self.is_softened and is_quick and not self.clock.is_up():
