@@ -2,8 +2,9 @@
 
     python benchmarks/search.py [--losses vi nid ...] [--simulators gaussian ...] [--quick]
         [--items 100 400] [--draws 500] [--galaxy draws.npz] [--results rows.jsonl]
-        [--rival PROGRAM] [--peers answers.jsonl [--peers-only]] [--base 7000] [--certify]
-        [--named] [--time-limit 0.3]
+        [--rival PROGRAM] [--peers answers.jsonl [--peers-only]] [--rivals salso GreedyEPL ...]
+        [--clusters 4 15] [--strengths weak strong] [--base 7000] [--certify] [--named]
+        [--time-limit 0.3]
 
 Rivals, each on one core and from the same draws, as a user calls it: salso (16 runs; default cap on
 K and none), GreedyEPL and mcclust.ext's greedy where R has them; Leiden on Binder's loss where
@@ -62,6 +63,7 @@ if (requireNamespace(sub("-uncapped", "", peer), quietly=TRUE) && !is.null(searc
   t <- spent(); z <- search(); cat(peer, spent() - t, paste(as.integer(z), collapse=" "), "\n") }
 """
 PEERS = ("salso", "salso-uncapped", "GreedyEPL", "mcclust.ext")
+STRENGTHS = ("weak", "strong")
 
 
 def cases(options):
@@ -77,8 +79,8 @@ def cases(options):
     for m in options.draws:
         for n in options.items:
             for name in options.simulators:
-                for k in (4, 15):
-                    for strength in ("weak", "strong"):
+                for k in options.clusters:
+                    for strength in options.strengths:
                         make = partial(
                             SIMULATORS[name],
                             n,
@@ -109,7 +111,7 @@ def kept_rivals(name, labels, loss, options):
             one = json.loads(line)
             if (one["case"], one["loss"]) == (name, loss):
                 return {peer: (np.array(z), taken) for peer, (z, taken) in one["peers"].items()}
-    found = rivals(labels, loss, options.rival, options.patience)
+    found = rivals(labels, loss, options)
     if file:
         peers = {peer: (z.tolist(), taken) for peer, (z, taken) in found.items()}
         with file.open("a") as out:
@@ -117,18 +119,18 @@ def kept_rivals(name, labels, loss, options):
     return found
 
 
-def rivals(labels, loss, program, patience):
+def rivals(labels, loss, options):
     """Name to (labels, seconds) of every peer that is installed and has an answer in time."""
-    found = {}
+    found, program, peers = {}, options.rival, options.rivals
     with tempfile.TemporaryDirectory() as folder:
         path, script = Path(folder, "draws.csv"), Path(folder, "run.R")
         calls = [[program, str(path), SALSO[loss]]] if program else []
         np.savetxt(path, labels, fmt="%d", delimiter=",")
         script.write_text(R_SCRIPT)
         if shutil.which("Rscript") is not None:
-            calls += [["Rscript", str(script), str(path), SALSO[loss], peer] for peer in PEERS]
+            calls += [["Rscript", str(script), str(path), SALSO[loss], peer] for peer in peers]
         for call in calls:
-            for line in lines(call, patience):
+            for line in lines(call, options.patience):
                 name, seconds, *values = line.split()
                 found[name] = (np.array(values, dtype=int), float(seconds))
     if loss == "binder" and importlib.util.find_spec("leidenalg"):
@@ -231,6 +233,9 @@ def main():
     parser.add_argument("--items", nargs="+", type=int, default=[100, 400, 1000])
     parser.add_argument("--draws", nargs="+", type=int, default=[500, 1000, 10_000])
     parser.add_argument("--quick", action="store_true", help="100 and 400 items, 500 draws")
+    parser.add_argument("--clusters", nargs="+", type=int, default=[4, 15], help="of the truth")
+    parser.add_argument("--strengths", nargs="+", default=STRENGTHS, choices=STRENGTHS)
+    parser.add_argument("--rivals", nargs="+", default=PEERS, choices=PEERS, help="those in R")
     parser.add_argument("--rival", help="a program to run beside, see above")
     parser.add_argument("--peers", type=Path, help="keep the peers' answers in this file")
     parser.add_argument("--patience", type=float, default=600, help="seconds that a peer has")

@@ -207,17 +207,53 @@ def test_splitting_a_block_off_gains_what_was_foretold(name):
     draws = pt.datasets.simulate_draws(20, 15, n_clusters=3, noise=0.4, rng=4)
     state = DrawsProblem(draws, NAMED[name], merge=False).state()
     state.load(np.repeat([0, 1], [12, 8]))
-    alpha, saved, e, p = state.alpha.copy(), state.save(), float(state.totals[0]), state.problem
+    saved, e, p = state.save(), float(state.totals[0]), state.problem
     for block in (np.arange(5), np.array([13, 17, 19])):
-        shared = np.zeros(int(p.offsets[-1]), dtype=np.int64)
-        gain, rise = kernels.greedy_recombine.split_gain(
-            block, p.rows, p.weight, p.cell, state.counts, state.labels, state.sizes, alpha, shared
+        shared, more = np.zeros(int(p.offsets[-1]), dtype=np.int64), np.full(p.m, np.nan)
+        rise = kernels.greedy_recombine.split_gain(
+            block, p.rows, p.weight, p.cell, state.counts, state.labels, state.sizes, shared, more
         )
         assert not shared.any()
         state.move(block, np.full(block.size, 2))
         assert_allclose(rise, state.totals[0] - e, atol=1e-9)
-        assert_allclose(gain, alpha @ (state.j - saved[1]), atol=1e-9)
+        assert_allclose(more, state.j - saved[1], atol=1e-9)
         state.restore(saved)
+
+
+@pytest.mark.parametrize("name", ["vi", "nvi", "id", "nid", "omari"])
+def test_splits_and_moves_of_blocks_that_are_proposed_cost_no_more_than_they_may(name):
+    draws = pt.datasets.simulate_draws(40, 30, n_clusters=4, noise=0.3, rng=4)
+    state = DrawsProblem(draws, NAMED[name], merge=False).state()
+    rng, kinds = np.random.default_rng(0), set()
+    for _ in range(20):
+        state.load(canonical(rng.integers(0, 3, 40)))
+        before, saved = state.value, state.save()
+        seed = rng.integers(0, 1 << 64, 4, dtype=np.uint64)
+        for block, pair in state.recombinations(seed, [], 40, 8, 0.0, 0.5):
+            kinds.add(pair.size)
+            if pair.size == 2:
+                continue
+            assert np.unique(state.labels[block]).size == 1
+            state.grow(state.sizes.size)
+            free = int(np.flatnonzero(state.sizes == 0)[0])
+            target = state.labels[pair[0]] if pair.size else free
+            state.move(block, np.full(block.size, target))
+            assert state.value <= before + 0.5 * before / 40 + 1e-9
+            state.load(saved[0])
+    assert {0, 1} <= kinds
+
+
+def test_two_mates_begin_a_cluster_where_one_alone_would_not():
+    """Each is with a third of the others in every draw, and both are always together."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 3, (90, 12))
+    labels[:, :10] = np.where(rng.random((90, 1)) < 0.9, 0, labels[:, :10])
+    labels[:, 11] = labels[:, 10]
+    state = DrawsProblem(pt.Draws(labels), NAMED["nvi"], merge=False).state()
+    state.load(np.zeros(12, dtype=np.int64))
+    seed = rng.integers(0, 1 << 64, 4, dtype=np.uint64)
+    plans = state.recombinations(seed, [], 12, 8, 0.0, 0.0)
+    assert any(set(block) == {10, 11} for block, _ in plans)
 
 
 def test_draws_whose_sizes_are_the_same_bend_at_one_place():

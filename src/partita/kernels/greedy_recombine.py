@@ -1,7 +1,8 @@
-"""Merging two clusters while another is split, where the loss bends in e; see ``greedy_draws``.
+"""Splitting a cluster, alone or while two others merge; see ``greedy_draws``.
 
-A merger raises e and a split lowers it, so each alone may be held back by what e costs where both
-would pay. Splits are halves of clusters, and what clusters share with those of other partitions.
+Where the loss bends in e, a merger raises e and a split lowers it, so each alone may be held back
+by what e costs where both would pay. Splits are halves of clusters, and what clusters share with
+those of other partitions.
 """
 
 from __future__ import annotations
@@ -9,79 +10,84 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
+from partita.kernels.greedy_draws import expected
 from partita.kernels.greedy_merges import best_mergers, merge_gains
 from partita.kernels.greedy_pairs import POINTS, _cost
+from partita.kernels.greedy_vector import weighted_rows
 from partita.kernels.mixture_random import below
 
+_DRAWS = 150  # that tell how often items are together
 _ROUNDS = 2  # in which items go to the half that they are nearer to
 _SPLITS = 100  # that are looked at, at most
 _MERGERS = 64  # the same, the best
 _MIXED, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
-HALF = -1  # the source of a split that is none of the other partitions
+HALF, PAIR = -1, -2  # sources of a split that are none of the other partitions
+_FEW, _FEW_DRAWS = 24, 75  # members of a cluster up to which mates are found, and draws for that
+_LOOSE = 0.6  # share of being with its mate that an item may be with the rest, to leave with it
+ALONE = -1  # in place of the clusters that merge, where a split is alone
 
 
 @inner
-def _together(i, members, rows, alpha32, out):
-    """The weight of the draws in which each of the members is with item i."""
+def _together(i, members, rows, alpha32, stride, out):
+    """The weight of the draws, every so many of them, in which the members are with item i."""
     mine = rows[i]
     for a in range(members.shape[0]):
-        row = rows[members[a]]
-        x, y = np.float32(0.0), np.float32(0.0)
-        whole = row.shape[0] // 2 * 2
-        for m in range(0, whole, 2):
-            x += alpha32[m] if row[m] == mine[m] else np.float32(0.0)
-            y += alpha32[m + 1] if row[m + 1] == mine[m + 1] else np.float32(0.0)
-        if whole < row.shape[0] and row[whole] == mine[whole]:
-            x += alpha32[whole]
-        out[a] = x + y
+        row, total = rows[members[a]], np.float32(0.0)
+        for m in range(0, row.shape[0], stride):
+            total += alpha32[m] if row[m] == mine[m] else np.float32(0.0)
+        out[a] = total
 
 
 @inner
-def _far_apart(seed, members, rows, alpha32, near, far):
+def _far_apart(seed, members, rows, alpha32, stride, near, far):
     """Fill ``near`` and ``far`` with how much members are with either of two that seldom are."""
-    _together(members[below(seed, members.shape[0])], members, rows, alpha32, near)
-    _together(members[np.argmin(near)], members, rows, alpha32, near)
-    _together(members[np.argmin(near)], members, rows, alpha32, far)
+    first = members[below(seed, members.shape[0])]
+    _together(first, members, rows, alpha32, stride, near)
+    _together(members[np.argmin(near)], members, rows, alpha32, stride, near)
+    _together(members[np.argmin(near)], members, rows, alpha32, stride, far)
 
 
 @inner
-def _nearer(members, column, rows, weight, counts, alpha, inside, shared):
+def _nearer(members, column, rows, weight, counts, alpha32, stride, inside, shared):
     """Put each of the members into the half that it is more with; say whether any changed.
 
     Nothing changes where all would be in one.
     """
-    size, rest = 0, 0
+    size, rest, n_draws = 0, 0, rows.shape[1]
     for a in range(members.shape[0]):
         i = members[a]
         if inside[i]:
             size += weight[i]
-            for r in rows[i]:
-                shared[r] += weight[i]
+            for m in range(0, n_draws, stride):
+                shared[rows[i, m]] += weight[i]
         else:
             rest += weight[i]
     goes, n_in = np.empty(members.shape[0], np.bool_), 0
     for a in range(members.shape[0]):
         i, with_in, with_all = members[a], 0.0, 0.0
-        for m in range(rows.shape[1]):
+        for m in range(0, n_draws, stride):
             r = rows[i, m]
-            with_in += alpha[m] * shared[r]
-            with_all += alpha[m] * counts[r, column]
+            with_in += alpha32[m] * shared[r]
+            with_all += alpha32[m] * counts[r, column]
         goes[a] = with_in * rest > (with_all - with_in) * size
         n_in += goes[a]
     is_changed = False
     for a in range(members.shape[0]):
         i = members[a]
-        for r in rows[i]:
-            shared[r] = 0
+        for m in range(0, n_draws, stride):
+            shared[rows[i, m]] = 0
         if 0 < n_in < members.shape[0] and inside[i] != goes[a]:
             inside[i], is_changed = goes[a], True
     return is_changed
 
 
 @inner
-def _halve(seed, labels, sizes, rows, weight, counts, alpha32, alpha, inside, shared):
-    """Mark one half of every cluster: the items that are seldom with the others of it."""
-    n = labels.shape[0]
+def _halve(seed, labels, sizes, rows, weight, counts, alpha32, inside, shared):
+    """Mark one half of every cluster: the items that are seldom with the others of it.
+
+    Of many draws some are enough for that.
+    """
+    n, stride = labels.shape[0], max(1, rows.shape[1] // _DRAWS)
     members, near, far = np.empty(n, np.int64), np.empty(n), np.empty(n)
     inside[:] = False
     for k in range(sizes.shape[0]):
@@ -93,12 +99,40 @@ def _halve(seed, labels, sizes, rows, weight, counts, alpha32, alpha, inside, sh
         if found < 2:
             continue
         some = members[:found]
-        _far_apart(seed, some, rows, alpha32, near[:found], far[:found])
+        _far_apart(seed, some, rows, alpha32, stride, near[:found], far[:found])
         for a in range(found):
             inside[members[a]] = far[a] > near[a]
         for _ in range(_ROUNDS):
-            if not _nearer(some, k, rows, weight, counts, alpha, inside, shared):
+            if not _nearer(some, k, rows, weight, counts, alpha32, stride, inside, shared):
                 break
+
+
+@inner
+def _find_mates(labels, sizes, rows, weight, alpha32, mates):
+    """Fill ``mates`` with the item that each is most with in its cluster, -1 if none.
+
+    There is none in large clusters, and where an item is nearly as much with the rest, on average.
+    """
+    n, stride = labels.shape[0], max(1, rows.shape[1] // _FEW_DRAWS)
+    members, near = np.empty(n, np.int64), np.empty(n)
+    mates[:] = -1
+    for k in range(sizes.shape[0]):
+        found = 0
+        for i in range(n):
+            if labels[i] == k:
+                members[found] = i
+                found += 1
+        for a in range(found if 3 < found <= _FEW else 0):
+            i = members[a]
+            _together(i, members[:found], rows, alpha32, stride, near)
+            near[a], total, best = 0.0, 0.0, -1
+            for b in range(found):
+                total += weight[members[b]] * near[b]
+                if b != a and (best < 0 or near[b] > near[best]):
+                    best = b
+            rest = sizes[k] - weight[i] - weight[members[best]]
+            if total - weight[members[best]] * near[best] < _LOOSE * near[best] * rest:
+                mates[i] = members[best]
 
 
 @inner
@@ -132,12 +166,13 @@ def _key(items):
 
 
 @jit
-def split_gain(items, rows, weight, cell, counts, labels, sizes, alpha, shared):
-    """What Σ alpha j gains, and e, if some items of a cluster were a cluster of their own.
+def split_gain(items, rows, weight, cell, counts, labels, sizes, shared, more):
+    """What e gains if some items of a cluster were a cluster of their own; ``more`` is what j does.
 
     ``shared``, one for each row of counts, is zero.
     """
-    gain, size, column = 0.0, 0, labels[items[0]]
+    size, column = 0, labels[items[0]]
+    more[:] = 0.0
     for i in items:
         size += weight[i]
         for r in rows[i]:
@@ -147,10 +182,10 @@ def split_gain(items, rows, weight, cell, counts, labels, sizes, alpha, shared):
             r = rows[i, m]
             if shared[r] > 0:
                 c = np.int64(counts[r, column])
-                gain += alpha[m] * (cell[c - shared[r]] + cell[shared[r]] - cell[c])
+                more[m] += cell[c - shared[r]] + cell[shared[r]] - cell[c]
                 shared[r] = 0
     whole = sizes[column]
-    return gain, cell[whole - size] + cell[size] - cell[whole]
+    return cell[whole - size] + cell[size] - cell[whole]
 
 
 @inner
@@ -168,14 +203,15 @@ def _insert(value, values, found, most):
 
 @inner
 def _splits(
-    rows, weight, cell, counts, labels, sizes, alpha, slope, others, inside, shared, ids, gains,
-    rises,
+    rows, weight, cell, counts, labels, sizes, j, e, alpha, slope, t, p, num, den, w_total, n_total,
+    others, inside, shared, ids, gains, rises, values,
 ):  # fmt: skip
-    """Fill ``ids``, ``gains`` on the linear loss and ``rises`` of e with splits; return how many.
+    """Fill ``ids``, ``gains`` on the linear loss, ``rises`` of e and ``values`` of the loss.
 
-    A block that several partitions share with a cluster is taken once.
+    Returns how many splits there are. A block that several partitions share with a cluster is
+    taken once. The value of a split that leaves an item alone is infinite: sweeps look at those.
     """
-    n, found = labels.shape[0], 0
+    n, found, more = labels.shape[0], 0, np.empty(j.shape[0])
     items, is_done, keys = (
         np.empty(n, np.int64),
         np.empty(n, np.bool_),
@@ -199,36 +235,149 @@ def _splits(
             if is_known:
                 continue
             keys[found], ids[found, 0], ids[found, 1] = key, source, i
-            gain, rises[found] = split_gain(
-                items[:n_items], rows, weight, cell, counts, labels, sizes, alpha, shared
+            rises[found] = split_gain(
+                items[:n_items], rows, weight, cell, counts, labels, sizes, shared, more
             )
-            gains[found] = gain - slope * rises[found]
+            gains[found] = alpha @ more - slope * rises[found]
+            more += j
+            values[found] = np.inf
+            if 1 < n_items < wholes[labels[i]] - 1:
+                values[found] = expected(t, p, more, e + rises[found], num, den, w_total, n_total)
             found += 1
     return found
 
 
+@inner
+def _nearest(old, size, cell, sizes, slope, gains):
+    """The cluster, other than its own, where a block gains most on the linear loss; -1 if none."""
+    best, most = -1, -np.inf
+    for k in range(sizes.shape[0]):
+        if k != old and sizes[k] > 0:
+            score = gains[k] - slope * (cell[sizes[k] + size] - cell[sizes[k]])
+            if score > most:
+                best, most = k, score
+    return best
+
+
+@inner
+def _transfers(
+    rows, weight, cell, counts, table, labels, sizes, j, e, alpha32, slope, t, p, num, den, w_total,
+    n_total, inside, shared, here, bar, values, n_found, found,
+):  # fmt: skip
+    """Add to the plans found those by which a half of a cluster goes over to the nearest other."""
+    n, m, width = labels.shape[0], j.shape[0], sizes.shape[0]
+    items, is_done, more = np.empty(n, np.int64), np.zeros(n, np.bool_), np.empty(m)
+    most = min(n * m, counts.shape[0])
+    touched, draws = np.empty(most, np.uint32), np.empty(most, np.int64)
+    weights, gains, scratch = (
+        np.empty(most, np.float32),
+        np.empty(width),
+        np.empty(width, np.float32),
+    )
+    for i in range(n):
+        if is_done[i]:
+            continue
+        n_items = block(HALF, i, labels, inside[None], inside, items)
+        is_done[items[:n_items]] = True
+        old, size, n_touched = labels[i], 0, 0
+        for a in range(n_items):
+            size += weight[items[a]]
+        if size == sizes[old] or n_items == 1:
+            continue
+        for a in range(n_items):
+            for b in range(m):
+                r = rows[items[a], b]
+                if shared[r] == 0:
+                    touched[n_touched], draws[n_touched] = r, b
+                    n_touched += 1
+                shared[r] += weight[items[a]]
+        for b in range(n_touched):
+            weights[b] = alpha32[draws[b]] * shared[touched[b]]
+        weighted_rows(table, touched[:n_touched], weights[:n_touched], width, scratch, gains)
+        k = _nearest(old, size, cell, sizes, slope, gains)
+        more[:] = j
+        for b in range(n_touched):
+            r = touched[b]
+            x, c, d = shared[r], np.int64(counts[r, old]), np.int64(counts[r, max(k, 0)])
+            more[draws[b]] += cell[c - x] - cell[c] + cell[d + x] - cell[d]
+            shared[r] = 0
+        if k < 0:
+            continue
+        rise = cell[sizes[old] - size] - cell[sizes[old]]
+        rise += cell[sizes[k] + size] - cell[sizes[k]]
+        value = here - expected(t, p, more, e + rise, num, den, w_total, n_total)
+        if value >= -bar:
+            n_found = _propose(value, (np.int64(HALF), i), k, ALONE, values, n_found, found)
+    return n_found
+
+
+@inner
+def _pairs(
+    rows, weight, cell, counts, labels, sizes, j, e, t, p, num, den, w_total, n_total, mates,
+    shared, here, values, n_found, found,
+):  # fmt: skip
+    """Add to the plans found those that pay and by which two mates begin a cluster."""
+    both, more = np.empty(2, np.int64), np.empty(j.shape[0])
+    for i in range(labels.shape[0]):
+        if mates[i] < 0 or (mates[mates[i]] == i and mates[i] < i):
+            continue
+        both[0], both[1] = i, mates[i]
+        rise = split_gain(both, rows, weight, cell, counts, labels, sizes, shared, more)
+        more += j
+        value = here - expected(t, p, more, e + rise, num, den, w_total, n_total)
+        if value > 0.0:
+            n_found = _propose(value, (np.int64(PAIR), i), ALONE, ALONE, values, n_found, found)
+    return n_found
+
+
+@inner
+def _bent(rise, widest, bent):
+    """What a change of e costs, read off a grid."""
+    place = rise / widest * POINTS + POINTS
+    g = min(max(np.int64(place), 0), 2 * POINTS - 1)
+    return bent[g] + (place - g) * (bent[g + 1] - bent[g])
+
+
+@inner
+def _propose(value, split, first, second, values, n_found, found):
+    """Put a plan in its place among those found; return how many there are."""
+    at = _insert(value, values, n_found, found.shape[0])
+    if at < 0:
+        return n_found
+    n_found = min(n_found + 1, found.shape[0])
+    for b in range(n_found - 1, at, -1):
+        found[b] = found[b - 1]
+    found[at, 0], found[at, 1], found[at, 2], found[at, 3] = split[0], split[1], first, second
+    return n_found
+
+
 @jit
 def plans(
-    seed, rows, weight, cell, counts, labels, sizes, j, totals, offsets, alpha32, alpha, slope, t,
-    p, num, den, w_total, n_total, others, hopeless, inside, found,
+    seed, rows, weight, cell, counts, table, labels, sizes, j, totals, offsets, alpha32, alpha,
+    slope, t, p, num, den, w_total, n_total, others, hopeless, bar, pairs_too, alone_too, inside,
+    mates, found,
 ):  # fmt: skip
-    """Fill ``found`` with the pairs of a split and a merger that cost least, the best first.
+    """Fill ``found`` with the splits that cost least, the best first, and the mergers to make.
 
-    Those by which the loss would rise above ``hopeless`` are left out. ``inside`` becomes one half
-    of every cluster. Returns how many there are.
+    Splits are alone if ``alone_too``, and with a merger if ``pairs_too``. Those by which the loss
+    would rise by more than ``bar`` are left out, by more than ``hopeless`` those with a merger.
+    ``inside`` becomes one half of every cluster, ``mates`` what items could leave theirs with.
+    Returns how many there are.
     """
     shared = np.zeros(counts.shape[0], np.int64)
-    _halve(seed, labels, sizes, rows, weight, counts, alpha32, alpha, inside, shared)
+    _halve(seed, labels, sizes, rows, weight, counts, alpha32, inside, shared)
     ids, gains, rises = np.empty((_SPLITS, 2), np.int64), np.empty(_SPLITS), np.empty(_SPLITS)
+    here, after = expected(t, p, j, totals[0], num, den, w_total, n_total), np.empty(_SPLITS)
     n_splits = _splits(
-        rows, weight, cell, counts, labels, sizes, alpha, slope, others, inside, shared, ids, gains,
-        rises,
+        rows, weight, cell, counts, labels, sizes, j, totals[0], alpha, slope, t, p, num, den,
+        w_total, n_total, others, inside, shared, ids, gains, rises, after,
     )  # fmt: skip
-    merging = np.zeros((sizes.shape[0], sizes.shape[0]))
-    merge_gains(counts, offsets, 0, t.shape[0], alpha, cell, merging)
-    pairs, costs = np.empty((_MERGERS, 2), np.int64), np.empty(_MERGERS)
-    n_mergers = best_mergers(merging, slope, sizes, cell, pairs, costs)
-    raised, widest = np.empty(n_mergers), 0.0
+    pairs, costs, n_mergers = np.empty((_MERGERS, 2), np.int64), np.empty(_MERGERS), 0
+    if pairs_too:
+        merging = np.zeros((sizes.shape[0], sizes.shape[0]))
+        merge_gains(counts, offsets, 0, t.shape[0], alpha, cell, merging)
+        n_mergers = best_mergers(merging, slope, sizes, cell, pairs, costs)
+    raised, widest = np.empty(n_mergers), 1e-300
     for q in range(n_mergers):
         a, b = sizes[pairs[q, 0]], sizes[pairs[q, 1]]
         raised[q] = cell[a + b] - cell[a] - cell[b]
@@ -239,19 +388,22 @@ def plans(
     _cost(widest, slope, t, p, j, totals[0], num, den, w_total, n_total, bent)
     n_found, values = 0, np.empty(found.shape[0])
     for s in range(n_splits):
+        if alone_too and here - after[s] >= -bar:
+            n_found = _propose(here - after[s], ids[s], ALONE, ALONE, values, n_found, found)
         for q in range(n_mergers):
             value = gains[s] - costs[q]
             if value <= 0.0:
                 break
-            place = (rises[s] + raised[q]) / widest * POINTS + POINTS
-            g = min(max(np.int64(place), 0), 2 * POINTS - 1)
-            value -= bent[g] + (place - g) * (bent[g + 1] - bent[g])
-            if value < -hopeless:
-                continue
-            at = _insert(value, values, n_found, found.shape[0])
-            if at >= 0:
-                n_found = min(n_found + 1, found.shape[0])
-                for b in range(n_found - 1, at, -1):
-                    found[b] = found[b - 1]
-                found[at, :2], found[at, 2:] = ids[s], pairs[q]
-    return n_found
+            value -= _bent(rises[s] + raised[q], widest, bent)
+            if value >= -hopeless:
+                n_found = _propose(value, ids[s], pairs[q, 0], pairs[q, 1], values, n_found, found)
+    if alone_too:
+        _find_mates(labels, sizes, rows, weight, alpha32, mates)
+        n_found = _pairs(
+            rows, weight, cell, counts, labels, sizes, j, totals[0], t, p, num, den, w_total,
+            n_total, mates, shared, here, values, n_found, found,
+        )  # fmt: skip
+    return _transfers(
+        rows, weight, cell, counts, table, labels, sizes, j, totals[0], alpha32, slope, t, p, num,
+        den, w_total, n_total, inside, shared, here, bar, values, n_found, found,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Merging two clusters and splitting a third at once, where the loss bends in e."""
+"""Splitting a cluster, alone or while two others merge."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ if TYPE_CHECKING:
 
     from partita.search._greedy_run import Run
 
-_TRIED = 6  # pairs of a merger and a split that are carried out
-_HOPE = 1.5  # loss that they may cost at first, in shares of an item's
-_HOPE_LONG = 5.0  # the same where there is more time
+_TRIED, _TRIED_BENT = 3, 6  # splits that are carried out, and where a loss bends
+_HOPE, _HOPE_LONG = (
+    1.5,
+    5.0,
+)  # loss that one with a merger may cost at first, in shares of an item's
+_HOPE_ALONE = 0.5  # the same of one without
 
 
 def recombine(run: Run) -> bool:
-    """Merge two clusters and split another, the best such pairs first; keep the first that pays.
+    """Split a cluster, or one while two others merge, the best first; keep the first that pays.
 
-    A merger raises e and a split lowers it, so each alone may be held back by what e costs. Splits
-    are halves of clusters, and those that other ends of runs make. Returns whether any was kept.
+    Where a loss bends, a merger raises e and a split lowers it, so each alone may be held back by
+    what e costs. Splits are halves of clusters, and those that other ends of runs make. Returns
+    whether any was kept.
     """
     state: Any = run.state
-    if state.n_clusters < 2:
-        return False
-    hope = _HOPE if run.is_thorough else _HOPE_LONG
+    n, hope = _TRIED_BENT if state.is_rough else _TRIED, _HOPE if run.is_thorough else _HOPE_LONG
     seed = run.rng.integers(0, 1 << 64, 4, dtype=np.uint64)
-    for block, pair in state.recombinations(seed, run.others, _TRIED, hope):
+    plans = state.recombinations(seed, run.others, run.limit, n, hope, _HOPE_ALONE)
+    for block, pair in plans:
         if run.clock.is_up():
             break
         if _pays(run, block, pair):
@@ -36,14 +39,23 @@ def recombine(run: Run) -> bool:
 
 
 def _pays(run: Run, block: NDArray[np.int64], pair: NDArray[np.int64]) -> bool:
-    """Carry a split and a merger out and let the items of all three clusters settle, at first.
+    """Carry a split and a merger out and let the items of those clusters settle, at first.
 
     The two to merge are those of a pair of items: attempts may put clusters into other columns.
     """
-    labels = run.state.labels
-    first, second = labels[pair]
-    new = np.where(labels == first, second, labels)
-    new[block] = first
+    state = run.state
+    labels, touched = state.labels, [state.labels[block[0]]]
+    new = labels.copy()
+    touched += [*labels[pair]]
+    if pair.size == 2:
+        new[labels == touched[1]] = touched[2]
+        new[block] = touched[1]
+    elif pair.size:
+        new[block] = touched[1]
+    else:
+        if not (state.sizes == 0).any():
+            state.grow(state.sizes.size)
+        new[block] = int(np.flatnonzero(state.sizes == 0)[0])
     items = np.flatnonzero(new != labels)
-    order = run.rng.permutation(np.flatnonzero(np.isin(labels, [first, second, labels[block[0]]])))
+    order = run.rng.permutation(np.flatnonzero(np.isin(labels, touched)))
     return run.attempt(items, new[items], order, is_wide=True)

@@ -43,11 +43,6 @@ def shared_blocks(ends: Sequence[Labels], most: int) -> Labels:
     return blocks
 
 
-def are_few(ends: Sequence[Labels]) -> bool:
-    """Whether the blocks that all the ends share are few enough to leave none of these out."""
-    return int(shared_blocks(ends, ends[0].size).max()) < _BLOCKS
-
-
 def value_of(problem: DrawsProblem, labels: Labels) -> float:
     """The expected loss of a partition under the draws of a problem."""
     state = problem.state()

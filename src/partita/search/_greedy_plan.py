@@ -10,7 +10,7 @@ import numpy as np
 from partita import losses, validate
 from partita.search._common import Candidate
 from partita.search._greedy_clock import Clock
-from partita.search._greedy_crossing import are_few, crossed
+from partita.search._greedy_crossing import crossed
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import Found, best_of, swept, times_best, unseen
 from partita.search._greedy_first import FEW_CLUSTERS, MANY_CLUSTERS, First
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Labels: TypeAlias = NDArray[np.int64]
 
 
+_NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
 _HURRIED = 0.5  # share of the patience where little is tried
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
@@ -110,8 +111,8 @@ class Plan:
         if not self.is_agreed and first.has_turn:
             if is_more and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
-                ends = self._early(few, shared, first.found)
-                is_double = times_best(ends) > 1
+                ends, is_near = self._early(few, shared, first.found)
+                is_double = is_near and times_best(ends) > 1
                 if is_double:
                     better = self._bettered(few, shared, first, ends, _CROSSED_EARLY)
                 if is_double and not better:
@@ -144,11 +145,21 @@ class Plan:
         self._stage()
         return problem(self.loss, self.evidence, max_draws=self.size.max_draws)
 
-    def _early(self, few: Problem, shared: Problem, found: list[Found]) -> list[Found]:
-        """Carry the best of the ends of some first runs on at once: two that agree are enough."""
+    def _early(self, few: Problem, shared: Problem, found: list[Found]) -> tuple[list[Found], bool]:
+        """Carry the best of the ends of some first runs on at once: two that agree are enough.
+
+        Unless these are far below where quick runs end, which then tell little: whether they are
+        near is said, too.
+        """
         leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
-        return self._carried(shared, [f.again for f in leaders[:_LEADERS]], others, True)
+        starts = [f.again for f in leaders[:_LEADERS]]
+        ends = self._carried(shared, starts, others, True)
+        if not ends:
+            return [], False
+        quick, best = (min(f.value for f in some) for some in (self.found[: len(starts)], ends))
+        is_near = quick <= best + _NEAR * abs(best)
+        return ends if is_near else best_of(ends, _LEADERS), is_near
 
     def _bettered(
         self, few: Problem, shared: Problem, first: First, ends: list[Found], n_starts: int
@@ -169,14 +180,14 @@ class Plan:
         self.is_rugged = is_rugged and self.size.is_quick
         pool = best_of(first.found, _POOL)
         crossing = self._crossed(few, shared, pool, _CROSSED)
-        is_whole = bool(crossing) and are_few([f.labels for f in pool])
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
         enough = self._enough(first.are_capped, bool(crossing))
         for starts, is_new in self._rounds(leaders, shared is not few, first.are_capped):
             ends += self._carried(shared, starts, others, is_new)
-            if self.is_agreed or is_whole or times_best(ends) >= enough or self.clock.is_up():
+            if self.is_agreed or times_best(ends) >= enough or self.clock.is_up():
                 break
+            others = self._pooled(shared, ends, others)
         for _ in range(_AGAIN if crossing and not self.size.is_brief else 0):
             better = self._bettered(few, shared, first, self.found, _CROSSED)
             if not better or self.clock.is_up():
@@ -184,12 +195,18 @@ class Plan:
             ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
 
+    @staticmethod
+    def _pooled(shared: Problem, ends: list[Found], others: list[Labels]) -> list[Labels]:
+        """Partitions to take clusters from: the best ends of long runs, then those of before."""
+        best = [shared.items.compress(f.labels) for f in best_of(ends, _POOL)]
+        return [*best, *others][:_POOL]
+
     def _enough(self, is_capped: bool, is_crossed: bool) -> int:
         """How many long runs must end at the best.
 
         The blocks of few items and draws that ends share, put together anew, tell enough.
         """
-        if not self.is_rugged or (is_crossed and self.size.is_brief):
+        if not self.is_rugged:
             return 2
         if is_capped:
             return _ENOUGH_CAPPED
@@ -203,7 +220,8 @@ class Plan:
     ) -> list[Found]:
         """The best ways to put together what these ends share, where the loss bends."""
         left = self.clock.left()
-        if self.is_agreed or not self.size.is_bent or (left is not None and left < _CROSSING):
+        is_known = self.size.is_bent or not self.size.is_curved
+        if self.is_agreed or not is_known or (left is not None and left < _CROSSING):
             return []
         if not (isinstance(few, DrawsProblem) and isinstance(shared, DrawsProblem)):
             return []
@@ -264,7 +282,7 @@ class Plan:
         size, patience = self.size, self.settings.patience
         hurry = _HURRIED if size.is_hurried and not self.is_rugged else 1.0
         if not self.is_agreed or size.is_cheap:
-            return patience * hurry * (3 if size.is_product else 1)
+            return patience * hurry * (2 if size.is_product else 1)
         n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
         levels = (FEW_CLUSTERS, MANY_CLUSTERS)
         if size.is_brief and not (size.is_bent or size.is_product):

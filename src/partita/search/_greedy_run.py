@@ -84,12 +84,13 @@ class Run:
         self.keep()
 
     def _recombine(self) -> bool:
-        """Merge and split clusters at once as long as that pays; return whether it did.
+        """Split clusters, and merge others at once, as long as that pays; return whether it did.
 
         A try that looks well settles all items, so this is only where that is quick.
         """
-        found, is_quick = False, self.state.visits >= self.state.labels.size
-        while self.is_softened and is_quick and not self.clock.is_up():
+        state, found = self.state, False
+        is_quick = state.has_chains and state.visits >= state.labels.size
+        while self.sweeps and is_quick and not self.clock.is_up():
             if not recombine(self):
                 break
             found = True

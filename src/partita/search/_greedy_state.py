@@ -225,25 +225,40 @@ class DrawsState(DrawsTables):
         return is_better
 
     def recombinations(
-        self, seed: NDArray[np.uint64], others: Sequence[NDArray[np.int64]], n: int, hope: float
+        self,
+        seed: NDArray[np.uint64],
+        others: Sequence[NDArray[np.int64]],
+        limit: int,
+        n: int,
+        hope: float,
+        hope_alone: float,
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Up to ``n`` sets of items to split off, with two whose clusters merge; the best first.
+        """Up to ``n`` sets of items to split off, the best first, with two whose clusters merge.
 
-        The loss may rise by ``hope``, in shares of an item's.
+        Where a loss does not bend none do, and elsewhere a split may be alone, too: then there are
+        no two, or one to whose cluster the items go. The loss may rise by ``hope``, or
+        ``hope_alone``, in shares of an item's.
         """
         p, moves = self.problem, cast(Any, kernels.greedy_recombine)
         known = np.array(others, dtype=np.int64).reshape(-1, p.n)
         inside, plans = np.zeros(p.n, dtype=bool), np.empty((n, 4), dtype=np.int64)
+        mates = np.empty(p.n, dtype=np.int64)
+        share = abs(self._value) / p.n
         n_found = moves.plans(
-            seed, p.rows, p.weight, p.cell, self.counts, self.labels, self.sizes, self.j,
-            self.totals, p.offsets, self.alpha32, self.alpha, self.slope, p.t, p.p, p.num, p.den,
-            p.w, p.total, known, hope * abs(self._value) / p.n, inside, plans,
+            seed, p.rows, p.weight, p.cell, self.counts, self.table, self.labels, self.sizes,
+            self.j, self.totals, p.offsets, self.alpha32, self.alpha, self.slope, p.t, p.p, p.num,
+            p.den, p.w, p.total, known, hope * share, hope_alone * share, p.is_rough,
+            self.n_clusters < limit, inside, mates, plans,
         )  # fmt: skip
         found = []
         for source, item, *pair in plans[:n_found]:
-            like = inside if source == moves.HALF else known[source]
-            items = np.flatnonzero((self.labels == self.labels[item]) & (like == like[item]))
-            found.append((items, np.array([int((self.labels == k).argmax()) for k in pair])))
+            if source == moves.PAIR:
+                items = np.array([item, mates[item]])
+            else:
+                like = inside if source == moves.HALF else known[source]
+                items = np.flatnonzero((self.labels == self.labels[item]) & (like == like[item]))
+            merged = [int((self.labels == k).argmax()) for k in pair if k != moves.ALONE]
+            found.append((items, np.array(merged, dtype=np.int64)))
         return found
 
     def _merge_gains(self) -> NDArray[np.float64]:
