@@ -219,3 +219,15 @@ def test_with_time_enough_there_is_no_warning():
         best = pt.estimate(draws, loss=loss, search=Exact(time_limit=600), rng=0)
         assert best.info["is_optimal"]
         assert "cut_short" not in best.info
+
+
+@pytest.mark.parametrize("time_limit", [None, 60])
+def test_without_a_solver_the_best_is_given_with_its_bound_and_a_warning(monkeypatch, time_limit):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    draws = pt.Draws(np.random.default_rng(3).integers(0, 3, (9, 30)))
+    with pytest.warns(pt.errors.PartitaWarning, match=r"proved optimal.*partita\[certify\]"):
+        best = pt.estimate(draws, loss="binder", search=Exact(time_limit=time_limit), rng=0)
+    auto = pt.estimate(draws, loss="binder", rng=0)
+    assert best.expected_loss <= auto.expected_loss + 1e-12
+    assert not best.info["is_optimal"]
+    assert 0 < best.info["lower_bound"] < best.expected_loss

@@ -156,7 +156,7 @@ def lower_bound(d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance
             parts.append(Part(own, labels[items], until, share * items.size))
     wide = sorted((part for part in parts if part.is_open), key=lambda part: -part.gap)
     try:
-        if wide and time.monotonic() < until and _can_program():
+        if wide and time.monotonic() < until and can_program("The bound could be raised."):
             programs.extend(part.program(until) for part in wide)
     except KeyboardInterrupt:
         was_interrupted = True
@@ -166,11 +166,13 @@ def lower_bound(d: Matrix, labels: NDArray[np.int64], deadline: float, tolerance
     return Bound(total + sum(part.bound for part in parts), method, is_late, was_interrupted)
 
 
-def _can_program() -> bool:
+def can_program(said: str | None = None) -> bool:
+    """Whether linear programs can be solved here; if not, warn of what could be done, if given."""
     try:
         solver()
     except MissingDependencyError as error:
-        warnings.warn(f"The bound could be raised. {error}", PartitaWarning, stacklevel=4)
+        if said is not None:
+            warnings.warn(f"{said} {error}", PartitaWarning, stacklevel=4)
         return False
     return True
 
@@ -180,13 +182,14 @@ def minimise(
 ) -> tuple[NDArray[np.int64], bool, float]:
     """Return a component's best partition, whether it is proved to be, and the bound of Σ d x.
 
-    If it does not branch, the best that bounds and the first program give.
+    If it does not branch, the best that bounds and the first program give. Where no program can be
+    solved, the partition given and the bound without one.
     """
     if (d <= 0).all():
         return np.zeros_like(labels), True, float(d.sum()) / 2
     tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
     part = Part(d, labels, clock.deadline, tolerance)
-    if part.is_proved or clock.is_up():
+    if part.is_proved or clock.is_up() or not can_program():
         return labels, part.is_proved, part.bound
     program = part.program(clock.deadline)
     if program is None:

@@ -40,7 +40,7 @@ _ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
     4,
     5,
     6,
-)  # ends at the best, else two
+)  # ends at the best, else two; on a similarity the first of these is the least
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
 _CROSSING = 0.05  # seconds of a limit that must be left for it
@@ -177,6 +177,7 @@ class Plan:
     ) -> None:
         """Carry the best of the first runs, and more, on until enough have ended at the best."""
         is_rugged = unseen(first.found) > _RUGGED or first.are_capped
+        self.is_agreed &= not self.size.is_matrix_small
         self.is_rugged = is_rugged and self.size.is_quick
         pool = best_of(first.found, _POOL)
         crossing = self._crossed(few, shared, pool, _CROSSED)
@@ -207,7 +208,7 @@ class Plan:
         The blocks of few items and draws that ends share, put together anew, tell enough.
         """
         if not self.is_rugged:
-            return 2
+            return 2 if self.size.on_draws else _ENOUGH
         if is_capped:
             return _ENOUGH_CAPPED
         if self.size.is_product and self.size.on_draws:

@@ -113,6 +113,11 @@ class Size:
         return self.n_items * min(n_draws, self.max_draws or n_draws)
 
     @cached_property
+    def is_matrix_small(self) -> bool:
+        """Whether runs go through a similarity that is so small that agreement need not do."""
+        return not self.on_draws and self.work <= _CHEAP
+
+    @cached_property
     def is_cheap(self) -> bool:
         """Whether runs are so quick that all starts are taken, agree or not."""
         return self.loss.needs == "similarity" and self.work <= _CHEAP

@@ -48,7 +48,8 @@ class Exact:
 
     Up to 12 items any loss is minimised by visiting every partition, each from the one before.
     Beyond that Binder's loss is minimised by branch and bound on the linear program of
-    :func:`partita.certify`, from what ``auto`` finds if a proof fails at first; other losses are
+    :func:`partita.certify`, from what ``auto`` finds if a proof fails at first (where that needs
+    highspy and it is absent, the best found comes with its bound and a warning); other losses are
     refused.
 
     Parameters
@@ -234,6 +235,8 @@ def _branch_and_bound(
                 if _cliques.joined(found, d) < _cliques.joined(labels, d):
                     labels[:] = found
             proved = _each_component(d, labels, clock, bounds)
+        if not proved and not clock.is_up():
+            _cliques.can_program("The partition could be proved optimal, or a better one found.")
     except KeyboardInterrupt:
         if labels[0] >= 0:
             yield Candidate(canonical(labels), info=known(proved=False))
