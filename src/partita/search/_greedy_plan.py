@@ -18,6 +18,7 @@ from partita.search._greedy_kinds import Starts
 from partita.search._greedy_problem import problem
 from partita.search._greedy_runs import Runs
 from partita.search._greedy_size import Settings, Size
+from partita.search._greedy_tables import width_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,9 +47,10 @@ _AGAIN = 2  # times that ends are crossed again, where runs are not short
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
-_FRESH, _FRESH_CAREFUL = 2, 5  # times that more are begun; on a similarity, or under a cap
+_FRESH, _FRESH_CAREFUL = 2, 5  # times that more are begun; of many draws, without, or capped
 _POOL = 12  # ends of first runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
+_COUNTING = 2e-8  # seconds for each cell of a table that is filled for the first time
 _REBUILT = 1_000_000  # items times draws up to which few clusters are rebuilt on all of many draws
 _REBUILT_CELLS = 80_000  # and draws times clusters
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
@@ -203,10 +205,7 @@ class Plan:
         return [*best, *others][:_POOL]
 
     def _enough(self, is_capped: bool, is_crossed: bool) -> int:
-        """How many long runs must end at the best.
-
-        The blocks of few items and draws that ends share, put together anew, tell enough.
-        """
+        """How many long runs must end at the best."""
         if not self.is_rugged:
             return 2 if self.size.on_draws else _ENOUGH
         if is_capped:
@@ -219,7 +218,7 @@ class Plan:
     def _crossed(
         self, few: Problem, shared: Problem, ends: list[Found], n_starts: int
     ) -> list[Found]:
-        """The best ways to put together what these ends share, where the loss bends."""
+        """The best ways to put together what these ends share, where the loss bends or is linear."""
         left = self.clock.left()
         is_known = self.size.is_bent or not self.size.is_curved
         if self.is_agreed or not is_known or (left is not None and left < _CROSSING):
@@ -249,7 +248,8 @@ class Plan:
         n_rounds = 2 if swept(size.work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
-        n_fresh = _FRESH if size.on_draws and not is_capped else _FRESH_CAREFUL
+        is_usual = size.on_draws and not size.has_many_draws and not is_capped
+        n_fresh = _FRESH if is_usual else _FRESH_CAREFUL
         for _ in range(n_fresh if size.is_quick else int(size.is_quick_once)):
             yield self.starts.fresh(self.rng, size.is_bent), True
 
@@ -258,7 +258,8 @@ class Plan:
     ) -> list[Found]:
         """Run quickly from starts that are new, and carry the best on; return where that led.
 
-        A run that goes on from where several had come together counts for each of them.
+        A run that goes on from where several had come together counts for each of them, unless
+        these saw few of many draws.
         """
         size = self.size
         n_best = 4 if size.is_product and is_new else 2 if size.on_draws else _LEADERS
@@ -274,7 +275,7 @@ class Plan:
         patience, is_thorough = self._patience(starts), size.is_bent and size.is_brief
         how = {"is_thorough": is_thorough, "crosses": not size.is_brief}
         found = self._runs(shared, tasks, patience, others=others, **how)
-        if not is_new:
+        if not is_new or size.has_many_draws:
             return found
         return [end for end, one in zip(found, ends, strict=False) for _ in _like(one, quick)]
 
@@ -324,12 +325,24 @@ class Plan:
         n_leaders = 3 if self.size.is_bent else 2
         ends = best_of(self.found, n_leaders if self.is_agreed else 8)
         leaders = self._ranked(shared, ends)[:n_leaders]
-        if self.clock.is_up() or not validate.has_free(8 * shared.n_items * n_draws):
+        if not self._is_in_time(shared, leaders) or not validate.has_free(
+            8 * shared.n_items * n_draws
+        ):
             yield Candidate(leaders[0].labels, info=self._about(leaders[0]))
             return
         self._polish(leaders, is_all=is_all)
         for one in best_of(self.found, 1):
             yield Candidate(one.labels, expected_loss=one.value, info=self._about(one))
+
+    def _is_in_time(self, shared: Problem, leaders: list[Found]) -> bool:
+        """Whether there is time to count all draws against what was found, and then some."""
+        left = self.clock.left()
+        if left is None or self.clock.is_up() or not isinstance(shared, DrawsProblem):
+            return not self.clock.is_up()
+        n_rows = int(shared.offsets[-1]) / shared.m * self.size.n_draws
+        is_in_time = left > _COUNTING * n_rows * width_for(1 + int(leaders[0].labels.max()))
+        self.clock.has_ended_work |= not is_in_time
+        return is_in_time
 
     def _polish(self, leaders: list[Found], *, is_all: bool) -> None:
         """Run on all draws and single items from the best; if the draws are new, rebuild too."""

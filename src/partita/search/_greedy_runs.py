@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 QUICK = ("sweep", "merge")  # the moves of a quick run
 _SECONDS = 1e-6  # that a run may take for each entry of the similarity
+_SECONDS_QUICK = 3e-8  # and a quick one
 _MOMENT = 0.05  # share of a time limit that one call may take
 _AT_ONCE = 1_600_000  # entries of the similarity times quick runs, for one compiled call
 _SECONDS_ON_DRAWS = 8e-9  # that a quick run may take for each item, draw and column
@@ -89,7 +90,8 @@ class Runs:
             return 0 if seconds > _MOMENT * limit else 1
         if moves != QUICK and not is_whole:
             return 0
-        if is_whole and limit is not None and _SECONDS * shared.n**2 > _MOMENT * limit:
+        seconds = (_SECONDS if is_whole else _SECONDS_QUICK) * shared.n**2
+        if limit is not None and seconds > _MOMENT * limit:
             return 0
         return (_AT_ONCE // 10 if is_whole else _AT_ONCE) // shared.n**2
 

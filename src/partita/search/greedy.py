@@ -71,7 +71,7 @@ class Greedy:
     time_limit : float, optional
         Seconds after which the best so far is returned, with a warning if there was more to try.
         Starts that need a matrix of similarities are left out where making it would take them all.
-        The first use in an environment compiles loops, which counts.
+        The first use in an environment compiles loops, in a process loads them, which counts.
     moves : tuple of str
         Some of ``"sweep"``, ``"merge"``, ``"rebuild"``, ``"split"``, ``"graft"`` (take a cluster
         over from a draw, or what is similar to an item, and let the rest settle) and ``"chain"``
