@@ -79,7 +79,7 @@ class Greedy:
         the similarity merge two clusters for a trial instead).
     patience : float
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
-        n_runs is None and the starts disagree, three times as many for OMARI and PEAR; half as many
+        n_runs is None and the starts disagree, twice as many for OMARI and PEAR; half as many
         for ID and NID of up to 100,000 items times draws, NVI of up to 250,000, unless the first
         runs end in many places. Where they agree, half as many up to 8 clusters and twice as many
         beyond 24, and twice that for OMARI and PEAR.
