@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -254,6 +257,23 @@ def test_two_mates_begin_a_cluster_where_one_alone_would_not():
     seed = rng.integers(0, 1 << 64, 4, dtype=np.uint64)
     plans = state.recombinations(seed, [], 12, 8, 0.0, 0.0)
     assert any(set(block) == {10, 11} for block, _ in plans)
+
+
+@pytest.mark.slow
+def test_parts_of_one_cluster_are_looked_for_within_the_tables(tmp_path):
+    """There is no other cluster for a half to go to."""
+    code = """
+import numpy as np, partita as pt
+from partita.search._greedy_draws import DrawsProblem
+for n in (3, 20):
+    draws = pt.datasets.simulate_draws(n, 30, n_clusters=3, noise=0.3, rng=4)
+    state = DrawsProblem(draws, pt.losses.NID(), merge=False).state()
+    for k in (1, 2):
+        state.load(np.arange(n) % k)
+        state.recombinations(np.arange(1, 5, dtype=np.uint64), [np.arange(n) % 2], n, 8, 1.0, 1.0)
+"""
+    checked = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=checked)
 
 
 def test_draws_whose_sizes_are_the_same_bend_at_one_place():

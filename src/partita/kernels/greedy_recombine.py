@@ -150,12 +150,12 @@ def _nearest(old, size, cell, sizes, slope, gains):
 @inner
 def _transfers(
     rows, weight, cell, counts, table, labels, sizes, j, e, alpha32, slope, t, p, num, den, w_total,
-    n_total, inside, shared, here, bar, values, n_found, found,
+    n_total, others, inside, shared, here, bar, values, n_found, found,
 ):  # fmt: skip
     """Add to the plans found those by which a half of a cluster goes over to the nearest other."""
     n, m, width = labels.shape[0], j.shape[0], sizes.shape[0]
     items, is_done, more = np.empty(n, np.int64), np.zeros(n, np.bool_), np.empty(m)
-    most = min(n * m, counts.shape[0])
+    most = counts.shape[0]
     touched, draws = np.empty(most, np.uint32), np.empty(most, np.int64)
     weights, gains, scratch = (
         np.empty(most, np.float32),
@@ -165,7 +165,7 @@ def _transfers(
     for i in range(n):
         if is_done[i]:
             continue
-        n_items = block(HALF, i, labels, inside[None], inside, items)
+        n_items = block(HALF, i, labels, others, inside, items)
         is_done[items[:n_items]] = True
         old, size, n_touched = labels[i], 0, 0
         for a in range(n_items):
@@ -186,8 +186,9 @@ def _transfers(
         more[:] = j
         for b in range(n_touched):
             r = touched[b]
-            x, c, d = shared[r], np.int64(counts[r, old]), np.int64(counts[r, max(k, 0)])
-            more[draws[b]] += cell[c - x] - cell[c] + cell[d + x] - cell[d]
+            if k >= 0:
+                x, c, d = shared[r], np.int64(counts[r, old]), np.int64(counts[r, k])
+                more[draws[b]] += cell[c - x] - cell[c] + cell[d + x] - cell[d]
             shared[r] = 0
         if k < 0:
             continue
@@ -247,8 +248,9 @@ def plans(
 ):  # fmt: skip
     """Fill ``found`` with the splits that cost least, the best first, and the mergers to make.
 
-    Splits are alone if ``alone_too``, and with a merger if ``pairs_too``. Those by which the loss
-    would rise by more than ``bar`` are left out, by more than ``hopeless`` those with a merger.
+    Splits are alone if ``alone_too``, and with a merger if ``pairs_too``; halves that go to another
+    cluster are among them. Those by which the loss would rise by more than ``bar`` are left out, by
+    more than ``hopeless`` those with a merger, and two mates that do not pay at once.
     ``inside`` becomes one half of every cluster, ``mates`` what items could leave theirs with.
     Returns how many there are.
     """
@@ -273,7 +275,8 @@ def plans(
     for s in range(n_splits):
         widest = max(widest, -rises[s])
     bent = np.empty(2 * POINTS + 1)
-    _cost(widest, slope, t, p, j, totals[0], num, den, w_total, n_total, bent)
+    if n_mergers > 0:
+        _cost(widest, slope, t, p, j, totals[0], num, den, w_total, n_total, bent)
     n_found, values = 0, np.empty(found.shape[0])
     for s in range(n_splits):
         if alone_too and here - after[s] >= -bar:
@@ -293,5 +296,5 @@ def plans(
         )  # fmt: skip
     return _transfers(
         rows, weight, cell, counts, table, labels, sizes, j, totals[0], alpha32, slope, t, p, num,
-        den, w_total, n_total, inside, shared, here, bar, values, n_found, found,
+        den, w_total, n_total, others, inside, shared, here, bar, values, n_found, found,
     )  # fmt: skip

@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from partita.search._greedy_run import Run
 
 _TRIED, _TRIED_BENT = 3, 6  # splits that are carried out, and where a loss bends
-_HOPE, _HOPE_LONG = (
-    1.5,
-    5.0,
-)  # loss that one with a merger may cost at first, in shares of an item's
+_HOPE = 1.5  # loss that one with a merger may cost at first, in shares of an item's
+_HOPE_LONG = 5.0  # the same where there is more time
 _HOPE_ALONE = 0.5  # the same of one without
 
 
@@ -23,8 +21,8 @@ def recombine(run: Run) -> bool:
     """Split a cluster, or one while two others merge, the best first; keep the first that pays.
 
     Where a loss bends, a merger raises e and a split lowers it, so each alone may be held back by
-    what e costs. Splits are halves of clusters, and those that other ends of runs make. Returns
-    whether any was kept.
+    what e costs. Splits are halves of clusters, two items that belong together, and those that
+    other ends of runs make; a half may also go to another cluster. Returns whether any was kept.
     """
     state: Any = run.state
     n, hope = _TRIED_BENT if state.is_rough else _TRIED, _HOPE if run.is_thorough else _HOPE_LONG
@@ -41,7 +39,8 @@ def recombine(run: Run) -> bool:
 def _pays(run: Run, block: NDArray[np.int64], pair: NDArray[np.int64]) -> bool:
     """Carry a split and a merger out and let the items of those clusters settle, at first.
 
-    The two to merge are those of a pair of items: attempts may put clusters into other columns.
+    ``pair`` holds items of the two clusters that merge, one of the cluster to go to, or none:
+    attempts may put clusters into other columns.
     """
     state = run.state
     labels, touched = state.labels, [state.labels[block[0]]]

@@ -151,6 +151,11 @@ class DrawsTables:
         return float(self._value)
 
     @property
+    def work(self) -> int:
+        """Items times draws times columns: what a sweep looks at."""
+        return int(self.problem.n * self.problem.m * self.sizes.size)
+
+    @property
     def visits(self) -> int:
         """Items that a compiled call may visit to end soon."""
         return max(1, CALL // (self.problem.m * self.sizes.size))

@@ -154,7 +154,7 @@ class DrawsProblem:
     @property
     def doubt(self) -> float:
         """How near to staying, in shares of what an item contributes, a move is looked at."""
-        return 2.0 if self.n_items <= 32 else 8 / self.n_items
+        return 2.0 if self.n_items <= 32 else 1 / self.n_items
 
     def state(self) -> DrawsState:
         """Return a fresh state, every item in no cluster."""

@@ -47,8 +47,9 @@ _AGAIN = 2  # times that ends are crossed again, where runs are not short
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
-_FRESH, _FRESH_CAREFUL = 2, 5  # times that more are begun; of many draws, without, or capped
-_POOL = 12  # ends of first runs from which others take clusters over
+_FRESH = 2  # times that more are begun
+_FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
+_POOL = 12  # ends of runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _COUNTING = 2e-8  # seconds for each cell of a table that is filled for the first time
 _REBUILT = 1_000_000  # items times draws up to which few clusters are rebuilt on all of many draws
@@ -157,8 +158,8 @@ class Plan:
         others = [shared.items.compress(f.labels) for f in leaders]
         starts = [f.again for f in leaders[:_LEADERS]]
         ends = self._carried(shared, starts, others, True)
-        if not ends:
-            return [], False
+        if not ends or self.clock.is_up():
+            return ends, False
         quick, best = (min(f.value for f in some) for some in (self.found[: len(starts)], ends))
         is_near = quick <= best + _NEAR * abs(best)
         return ends if is_near else best_of(ends, _LEADERS), is_near
@@ -202,7 +203,8 @@ class Plan:
     def _pooled(shared: Problem, ends: list[Found], others: list[Labels]) -> list[Labels]:
         """Partitions to take clusters from: the best ends of long runs, then those of before."""
         best = [shared.items.compress(f.labels) for f in best_of(ends, _POOL)]
-        return [*best, *others][:_POOL]
+        known = {labels.tobytes(): labels for labels in (*best, *others)}
+        return list(known.values())[:_POOL]
 
     def _enough(self, is_capped: bool, is_crossed: bool) -> int:
         """How many long runs must end at the best."""
@@ -218,7 +220,7 @@ class Plan:
     def _crossed(
         self, few: Problem, shared: Problem, ends: list[Found], n_starts: int
     ) -> list[Found]:
-        """The best ways to put together what these ends share, where the loss bends or is linear."""
+        """The best ways to put together what these ends share, if the loss bends or is linear."""
         left = self.clock.left()
         is_known = self.size.is_bent or not self.size.is_curved
         if self.is_agreed or not is_known or (left is not None and left < _CROSSING):
@@ -283,7 +285,7 @@ class Plan:
         """How patient to be with changes of clusters: less where runs agree, or are short."""
         size, patience = self.size, self.settings.patience
         hurry = _HURRIED if size.is_hurried and not self.is_rugged else 1.0
-        if not self.is_agreed or size.is_cheap:
+        if not self.is_agreed:
             return patience * hurry * (2 if size.is_product else 1)
         n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
         levels = (FEW_CLUSTERS, MANY_CLUSTERS)

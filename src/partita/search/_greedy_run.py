@@ -28,6 +28,7 @@ _TRIPLES = 9  # clusters up to which three are tried together
 PAIRS = 16  # of items that are tried together at a time
 _NEAREST = 24  # items that could go to a cluster one after another
 _CHAIN = 16  # of which so many may
+_PARTED = 40_000_000  # items times draws times columns, up to which parts of clusters are moved
 _HOPELESS = 0.4  # loss above the best, in shares of an item's, that few moves make good
 JOINED = 3  # pairs of clusters that are merged to see whether others follow
 APART = 4.0  # loss above the best, in the same shares, that those may make good
@@ -88,8 +89,8 @@ class Run:
 
         A try that looks well settles all items, so this is only where that is quick.
         """
-        state, found = self.state, False
-        is_quick = state.has_chains and state.visits >= state.labels.size
+        state: Any = self.state
+        is_quick, found = state.has_chains and state.work <= _PARTED, False
         while self.sweeps and is_quick and not self.clock.is_up():
             if not recombine(self):
                 break

@@ -114,7 +114,10 @@ class Size:
 
     @cached_property
     def is_matrix_small(self) -> bool:
-        """Whether runs go through a similarity that is so small that agreement need not do."""
+        """Whether runs go through a similarity so small that agreement need not do.
+
+        As where they are cheap, and under Binder's loss.
+        """
         return not self.on_draws and self.work <= _CHEAP
 
     @cached_property
@@ -130,8 +133,7 @@ class Size:
     @cached_property
     def is_hurried(self) -> bool:
         """Whether less is tried: short runs under NVI, ID and NID, where more seldom finds more."""
-        most = SMALL if self.is_bent else _QUICK
-        return self.work <= most and self.is_curved and not self.is_product and self.on_draws
+        return self.work <= _QUICK and self.is_curved and not self.is_product and self.on_draws
 
     @cached_property
     def is_quick(self) -> bool:

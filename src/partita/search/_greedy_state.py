@@ -172,7 +172,7 @@ class DrawsState(DrawsTables):
     @property
     def _is_long(self) -> bool:
         """Whether looking at all items is too long for one call."""
-        return bool(self.problem.n * self.problem.m * self.sizes.size > 5 * CALL)
+        return self.work > 5 * CALL
 
     def exchange(self, limit: int, tries: int) -> bool:
         """Move two items at once where that pays; return whether any were."""
@@ -233,11 +233,11 @@ class DrawsState(DrawsTables):
         hope: float,
         hope_alone: float,
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Up to ``n`` sets of items to split off, the best first, with two whose clusters merge.
+        """Up to ``n`` sets of items to take out of their cluster, the best first, and where to.
 
-        Where a loss does not bend none do, and elsewhere a split may be alone, too: then there are
-        no two, or one to whose cluster the items go. The loss may rise by ``hope``, or
-        ``hope_alone``, in shares of an item's.
+        With each come two items whose clusters merge, which is done only where a loss bends, one to
+        whose cluster the set goes, or none: then it becomes a cluster. The loss may rise by
+        ``hope`` with a merger, by ``hope_alone`` without, in shares of an item's.
         """
         p, moves = self.problem, cast(Any, kernels.greedy_recombine)
         known = np.array(others, dtype=np.int64).reshape(-1, p.n)
