@@ -215,7 +215,9 @@ def test_dark_and_light_differ(page, hostile_report):
     ink = "document.getElementById('chart-loss').layout.font.color"
     light_ink = page.run(ink)
     page.dark()
-    page.frames(4)
+    page.wait(
+        f"{background} !== '{light}' && {ink} !== '{light_ink}'"
+    )  # on a busy machine it takes
     assert page.run(background) != light
     assert page.run(ink) != light_ink
 
