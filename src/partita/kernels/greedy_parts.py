@@ -14,6 +14,17 @@ _LOOSE = 0.6  # share of being with its mate that an item may be with the rest, 
 
 
 @inner
+def _list_members(labels, k, members):
+    """Fill ``members`` with the items of a cluster; how many they are."""
+    found = 0
+    for i in range(labels.shape[0]):
+        if labels[i] == k:
+            members[found] = i
+            found += 1
+    return found
+
+
+@inner
 def _together(i, members, rows, alpha32, stride, out):
     """The weight of the draws, every so many of them, in which the members are with item i."""
     mine = rows[i]
@@ -77,11 +88,7 @@ def halve(seed, labels, sizes, rows, weight, counts, alpha32, inside, shared):
     members, near, far = np.empty(n, np.int64), np.empty(n), np.empty(n)
     inside[:] = False
     for k in range(sizes.shape[0]):
-        found = 0
-        for i in range(n):
-            if labels[i] == k:
-                members[found] = i
-                found += 1
+        found = _list_members(labels, k, members)
         if found < 2:
             continue
         some = members[:found]
@@ -103,11 +110,7 @@ def find_mates(labels, sizes, rows, weight, alpha32, mates):
     members, near = np.empty(n, np.int64), np.empty(n)
     mates[:] = -1
     for k in range(sizes.shape[0]):
-        found = 0
-        for i in range(n):
-            if labels[i] == k:
-                members[found] = i
-                found += 1
+        found = _list_members(labels, k, members)
         for a in range(found if 3 < found <= _FEW else 0):
             i = members[a]
             _together(i, members[:found], rows, alpha32, stride, near)
