@@ -9,6 +9,7 @@ import numpy as np
 
 from partita import losses, validate
 from partita.search._common import Candidate
+from partita.search._greedy_breeding import breed
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_crossing import crossed
 from partita.search._greedy_draws import DrawsProblem
@@ -49,6 +50,9 @@ _ANEW = 2  # runs from nothing on more draws, where those on few agree and there
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
 _FRESH = 2  # times that more are begun
 _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
+_BREEDERS = 16  # ends of runs that are bred
+_LITTERS, _LITTERS_LONG = 30, 20  # of them, on few draws, and after long runs
+_BRED = 25_000_000  # items times draws times clusters, up to which they are
 _POOL = 12  # ends of runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _COUNTING = 2e-8  # seconds for each cell of a table that is filled for the first time
@@ -81,7 +85,7 @@ class Plan:
         self.starts = Starts(settings.starts, loss, evidence, size.limit, clock, is_sized)
         self.found: list[Found] = []
         self.stages: list[Runs] = []
-        self.is_agreed = self.is_rugged = False
+        self.is_agreed = self.is_rugged = self.breeds = False
         clock.reserve(_SCORING * size.n_items * (size.n_draws or size.n_items))
 
     def run(self) -> Iterator[Candidate]:
@@ -182,12 +186,16 @@ class Plan:
         is_rugged = unseen(first.found) > _RUGGED or first.are_capped
         self.is_agreed &= not self.size.is_matrix_small
         self.is_rugged = is_rugged and self.size.is_quick
+        self.breeds = self.is_rugged and self.size.is_bent and first.are_many
         pool = best_of(first.found, _POOL)
+        self.breeds &= swept(self.size.work, pool) <= _BRED
+        if self.breeds and shared is not few:
+            pool = self._bred(few, first.runs, first.found, _LITTERS)[:_POOL]
         crossing = self._crossed(few, shared, pool, _CROSSED)
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
         enough = self._enough(first.are_capped, bool(crossing))
-        for starts, is_new in self._rounds(leaders, shared is not few, first.are_capped):
+        for starts, is_new in self._rounds(shared, leaders, shared is not few, first.are_capped):
             ends += self._carried(shared, starts, others, is_new)
             if self.is_agreed or times_best(ends) >= enough or self.clock.is_up():
                 break
@@ -198,6 +206,17 @@ class Plan:
                 break
             ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
+
+    def _bred(
+        self, shared: Problem, runs: Runs, ends: list[Found], n_litters: int
+    ) -> list[Found]:
+        """Breed the best ends of runs on some draws."""
+
+        def run(children: list[Labels]) -> list[Found]:
+            tasks = [("bred", labels, self.size.light) for labels in children]
+            return runs.of(shared, tasks, self.rng, patience=self.settings.patience)
+
+        return breed(best_of(ends, _BREEDERS), run, self.rng, n_litters)
 
     @staticmethod
     def _pooled(shared: Problem, ends: list[Found], others: list[Labels]) -> list[Labels]:
@@ -233,13 +252,13 @@ class Plan:
         return [Found(*one, "crossing") for one in found]
 
     def _rounds(
-        self, leaders: list[Found], is_more: bool, is_capped: bool
+        self, shared: Problem, leaders: list[Found], is_more: bool, is_capped: bool
     ) -> Iterator[tuple[list[Start], bool]]:
         """Yield starts to carry further together, and whether no run on these draws was there.
 
         That is the best one if the first runs agree, with some from nothing if they saw few of
-        many draws, or if they merged nearly all on few; else the best, those that come next, and
-        then others where that is quick.
+        many draws, or if they merged nearly all on few; else the best, those that come next, what
+        is bred from all ends, and then others where that is quick.
         """
         size = self.size
         if self.is_agreed:
@@ -250,6 +269,10 @@ class Plan:
         n_rounds = 2 if swept(size.work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
+        if self.breeds:
+            bred = self._bred(shared, self.stages[-1], self.found, _LITTERS_LONG)
+            self.found += bred
+            yield [f.again for f in bred], False
         is_usual = size.on_draws and not size.has_many_draws and not is_capped
         n_fresh = _FRESH if is_usual else _FRESH_CAREFUL
         for _ in range(n_fresh if size.is_quick else int(size.is_quick_once)):

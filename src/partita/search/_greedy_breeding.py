@@ -1,0 +1,70 @@
+"""Breeding: new starts from two ends of runs, some clusters of one and the rest as the other has it.
+
+Where runs end in many places, each has some clusters right that another has wrong. A child of two
+ends takes some whole clusters of one over and parts all other items as the other does; a quick run
+from there ends, often, below both. It takes the place of the parent that it is more like, so that
+the ends stay unlike each other for long (crowding; Mahfoud 1995), as in genetic searches of
+partitions (Gribel & Vidal 2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from partita.partitions import canonical
+from partita.search._greedy_ends import Found, best_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Labels: TypeAlias = NDArray[np.int64]
+
+_LITTER = 4  # children at a time
+_BARREN = 6  # litters in a row that are in vain
+_TAKEN = 0.3, 0.7  # share of the clusters that come from one parent
+
+
+def breed(
+    ends: Sequence[Found],
+    run: Callable[[list[Labels]], list[Found]],
+    rng: np.random.Generator,
+    n_litters: int,
+) -> list[Found]:
+    """Return ends in whose place their children have come, the best first.
+
+    ``run`` says where quick runs from some partitions end. It stops where litter after litter has no
+    child that is better than the parent that it is more like, and after ``n_litters`` at the latest.
+    """
+    pool, barren = best_of(ends, len(ends)), 0
+    known = {one.labels.tobytes() for one in pool}
+    for _ in range(n_litters if len(pool) > 1 else 0):
+        pairs = [rng.choice(len(pool), 2, replace=False) for _ in range(_LITTER)]
+        children = run([_child(*(pool[a].labels for a in pair), rng) for pair in pairs])
+        if len(children) < len(pairs):  # time is up
+            break
+        barren += 1
+        for pair, child in zip(pairs, children, strict=True):
+            like = min(pair, key=lambda a: _apart(child.labels, pool[a].labels))
+            key = child.labels.tobytes()
+            if key not in known and child.value < pool[like].value:
+                known.add(key)
+                pool[like], barren = child, 0
+        if barren == _BARREN:
+            break
+    return best_of(pool, len(pool))
+
+
+def _child(one: Labels, other: Labels, rng: np.random.Generator) -> Labels:
+    """Some clusters of one partition, the rest of the items as the other has them."""
+    n_clusters = int(one.max()) + 1
+    is_taken = rng.random(n_clusters) < rng.uniform(*_TAKEN)
+    return canonical(np.where(is_taken[one], one, n_clusters + other))
+
+
+def _apart(one: Labels, other: Labels) -> int:
+    """The ordered pairs of items that are together in one of two partitions alone."""
+    both = np.bincount(one * (int(other.max()) + 1) + other)
+    return int(sum(np.square(np.bincount(x)).sum() for x in (one, other)) - 2 * both @ both)
