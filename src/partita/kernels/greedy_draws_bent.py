@@ -91,7 +91,7 @@ def _exchange(n_pairs, n_rounds, limit, at, span, given, held, slanted, scratch,
     if np.count_nonzero(held[3][: span[WIDTH]]) == span[WIDTH]:
         widen(span, given, held)
     width, before = span[WIDTH], at[VALUE]
-    value = exchange(
+    value, _ = exchange(
         n_pairs, n_rounds, *tables(span, given, held), slanted[0], slanted[1], limit, block[:width],
         gains[:width], own, *shape, before, np.empty((held[2].shape[0], width)),
         np.empty(2 * POINTS + 1),

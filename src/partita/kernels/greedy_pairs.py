@@ -87,7 +87,8 @@ def exchange(
 ):  # fmt: skip
     """Move pairs of items that together gain, again and again, ``tries`` of them at a time.
 
-    Returns the loss afterwards; each pair is kept only if it is lower, exactly.
+    Each pair is kept only if the loss is lower, exactly. Returns the loss afterwards, and whether
+    there were rounds enough to find no more.
     """
     width = scores.shape[1]
     flat = scores.ravel()
@@ -101,7 +102,7 @@ def exchange(
         )  # fmt: skip
         least = 1e-12 * max(1.0, value)
         if most <= least:
-            return value
+            return value, True
         seconds = np.flatnonzero(flat > -most)
         seconds = seconds[np.argsort(-flat[seconds], kind="mergesort")]
         n_firsts = 0
@@ -130,5 +131,5 @@ def exchange(
             _shift(rows[i2], k2, old2, weight[i2], cell, step, counts, table, sizes, j, totals)
             _shift(rows[i], k, old, weight[i], cell, step, counts, table, sizes, j, totals)
         if value == before or _free(sizes, sizes.shape[0] + 1) == -2:
-            return value
-    return value
+            return value, value == before
+    return value, False

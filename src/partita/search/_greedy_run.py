@@ -144,7 +144,7 @@ class Run:
         while not self.clock.is_up() and state.exchange(self.limit, PAIRS):
             before = state.value
             self.settle()
-            if state.value == before:
+            if state.value == before and state.has_exchanged:
                 return
 
     def grow(self) -> None:

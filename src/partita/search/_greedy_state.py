@@ -32,6 +32,7 @@ class DrawsState(DrawsTables):
     """One run's partition under a loss on draws, and the moves that change it."""
 
     has_chains = True
+    has_exchanged = True
 
     def allocate(self, items: IntArray, limit: int, is_up: Callable[[], bool] = never) -> None:
         """Put items that are in no cluster into the best, one after another.
@@ -175,14 +176,17 @@ class DrawsState(DrawsTables):
         return self.work > 5 * CALL
 
     def exchange(self, limit: int, tries: int) -> bool:
-        """Move two items at once where that pays; return whether any were."""
+        """Move two items at once where that pays; return whether any were.
+
+        ``has_exchanged`` says whether that was all, or another call may find more.
+        """
         p, moves = self.problem, cast(Any, kernels.greedy_pairs)
         if self._is_long:
             return False
         if not (self.sizes == 0).any():
             self.grow(self.sizes.size)
         scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * moves.POINTS + 1)
-        value = moves.exchange(
+        value, self.has_exchanged = moves.exchange(
             tries, max(1, self.visits // p.n), *self._tables(), self.alpha32, self.alpha, limit,
             self._block, self._gains, self._own, p.t, p.p, p.num, p.den, p.w, p.total,
             self._value, scores, cost,
