@@ -1,4 +1,4 @@
-"""Breeding: new starts from two ends of runs, some clusters of one and the rest as the other has it.
+"""Breeding: new starts from two ends of runs, some clusters of one and the rest as in the other.
 
 Where runs end in many places, each has some clusters right that another has wrong. A child of two
 ends takes some whole clusters of one over and parts all other items as the other does; a quick run
@@ -35,14 +35,14 @@ def breed(
 ) -> list[Found]:
     """Return ends in whose place their children have come, the best first.
 
-    ``run`` says where quick runs from some partitions end. It stops where litter after litter has no
-    child that is better than the parent that it is more like, and after ``n_litters`` at the latest.
+    ``run`` says where quick runs from some partitions end. It stops where litter after litter has
+    no child better than the parent that it is more like, after ``n_litters`` at the latest.
     """
     pool, barren = best_of(ends, len(ends)), 0
     known = {one.labels.tobytes() for one in pool}
     for _ in range(n_litters if len(pool) > 1 else 0):
         pairs = [rng.choice(len(pool), 2, replace=False) for _ in range(_LITTER)]
-        children = run([_child(*(pool[a].labels for a in pair), rng) for pair in pairs])
+        children = run([_child(pool[a].labels, pool[b].labels, rng) for a, b in pairs])
         if len(children) < len(pairs):  # time is up
             break
         barren += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partita.search._greedy_draws import DrawsProblem
-from partita.search._greedy_ends import gathered, unseen
+from partita.search._greedy_ends import best_of, gathered, swept, unseen
 
 if TYPE_CHECKING:
     from partita.search._greedy_ends import Found
@@ -31,7 +31,17 @@ _NOT_FAR = 0.2  # relative difference of losses, up to which a start with all it
 _FEW_OF_ALL = 0.3  # share of the items, up to which clusters are few for that
 _SWEPT_ALONE = 5_000_000  # items times items times draws, beyond which that would take too long
 _GATHERED = 2  # ends whose single items are put together
-_NEARLY = 0.5  # share of runs that ended where no other did, up to which they nearly agree
+_RUGGED = 0.34  # share of runs that ended where no other did, from which on more are made
+_NEARLY = 0.5  # the same, up to which they nearly agree, and beyond which still more are made
+_ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
+    3,
+    4,
+    5,
+    6,
+)  # ends at the best, else two; on a similarity the first of these is the least
+_MORE = 2  # more than that, on draws, where most of the runs ended where no other did
+_SWEPT_QUICK = 12_000_000  # items times draws times clusters, up to which long runs are quick
+_BRED = 25_000_000  # the same, up to which ends are bred
 
 
 class First:
@@ -142,3 +152,39 @@ class First:
         return (
             best is not None and int(best.labels.max()) + 1 == self.size.limit < self.size.n_items
         )
+
+    @property
+    def are_quick(self) -> bool:
+        """Whether there is time to begin again; under VI and NVI few clusters are quick, too."""
+        size = self.size
+        if size.is_quick or not size.on_draws or size.is_bent or size.is_product:
+            return size.is_quick
+        return swept(size.work, best_of(self.found, 1)) <= _SWEPT_QUICK
+
+    @property
+    def are_rugged(self) -> bool:
+        """Whether many ended where no other did, or at a cap, and there is time for more."""
+        return (unseen(self.found) > _RUGGED or self.are_capped) and self.are_quick
+
+    @property
+    def are_bred(self) -> bool:
+        """Whether ends are bred: where a loss bends, and they are unlike and of many clusters.
+
+        Fewer clusters are put together anew from the blocks that ends share.
+        """
+        if not (self.size.is_bent and self.are_many and self.are_rugged):
+            return False
+        return swept(self.size.work, best_of(self.found, 1)) <= _BRED
+
+    def enough(self, *, is_crossed: bool) -> int:
+        """How many long runs must end at the best."""
+        size = self.size
+        if not self.are_rugged:
+            return 2 if size.on_draws else _ENOUGH
+        more = _MORE if size.on_draws and unseen(self.found) > _NEARLY else 0
+        if self.are_capped:
+            return _ENOUGH_CAPPED + more
+        if size.is_product and size.on_draws:
+            return _ENOUGH_ADJUSTED + more
+        is_careful = (size.is_bent or not size.on_draws) and not is_crossed
+        return (_ENOUGH_CAREFUL if is_careful else _ENOUGH) + more

@@ -13,7 +13,7 @@ from partita.search._greedy_breeding import breed
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_crossing import crossed
 from partita.search._greedy_draws import DrawsProblem
-from partita.search._greedy_ends import Found, best_of, swept, times_best, unseen
+from partita.search._greedy_ends import Found, best_of, swept, times_best
 from partita.search._greedy_first import FEW_CLUSTERS, MANY_CLUSTERS, First
 from partita.search._greedy_kinds import Starts
 from partita.search._greedy_problem import problem
@@ -34,25 +34,18 @@ if TYPE_CHECKING:
 
 
 _NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
+_FAR = 0.01  # relative difference of the losses of quick runs, beyond which few are carried on
 _HURRIED = 0.5  # share of the patience where little is tried
 _LEADERS = 3  # ends that are carried on to more draws at a time
-_RUGGED = 0.34  # share of first runs that ended where no other did, from which on more are made
-_ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
-    3,
-    4,
-    5,
-    6,
-)  # ends at the best, else two; on a similarity the first of these is the least
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
-_FRESH = 2  # times that more are begun
+_FRESH = 3  # times that more are begun
 _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
 _BREEDERS = 16  # ends of runs that are bred
 _LITTERS, _LITTERS_LONG = 30, 20  # of them, on few draws, and after long runs
-_BRED = 25_000_000  # items times draws times clusters, up to which they are
 _POOL = 12  # ends of runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _COUNTING = 2e-8  # seconds for each cell of a table that is filled for the first time
@@ -85,7 +78,7 @@ class Plan:
         self.starts = Starts(settings.starts, loss, evidence, size.limit, clock, is_sized)
         self.found: list[Found] = []
         self.stages: list[Runs] = []
-        self.is_agreed = self.is_rugged = self.breeds = False
+        self.is_agreed = self.is_rugged = False
         clock.reserve(_SCORING * size.n_items * (size.n_draws or size.n_items))
 
     def run(self) -> Iterator[Candidate]:
@@ -161,7 +154,8 @@ class Plan:
         leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
         starts = [f.again for f in leaders[:_LEADERS]]
-        ends = self._carried(shared, starts, others, True)
+        counts = [len(_like(f, found)) for f in leaders[:_LEADERS]]
+        ends = self._carried(shared, starts, others, True, counts)
         if not ends or self.clock.is_up():
             return ends, False
         quick, best = (min(f.value for f in some) for some in (self.found[: len(starts)], ends))
@@ -183,19 +177,16 @@ class Plan:
         self, few: Problem, shared: Problem, first: First, ends: list[Found], more: list[Found]
     ) -> None:
         """Carry the best of the first runs, and more, on until enough have ended at the best."""
-        is_rugged = unseen(first.found) > _RUGGED or first.are_capped
         self.is_agreed &= not self.size.is_matrix_small
-        self.is_rugged = is_rugged and self.size.is_quick
-        self.breeds = self.is_rugged and self.size.is_bent and first.are_many
+        self.is_rugged = first.are_rugged
         pool = best_of(first.found, _POOL)
-        self.breeds &= swept(self.size.work, pool) <= _BRED
-        if self.breeds and shared is not few:
+        if first.are_bred and shared is not few:
             pool = self._bred(few, first.runs, first.found, _LITTERS)[:_POOL]
         crossing = self._crossed(few, shared, pool, _CROSSED)
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
-        enough = self._enough(first.are_capped, bool(crossing))
-        for starts, is_new in self._rounds(shared, leaders, shared is not few, first.are_capped):
+        enough = first.enough(is_crossed=bool(crossing))
+        for starts, is_new in self._rounds(first, shared, leaders, shared is not few):
             ends += self._carried(shared, starts, others, is_new)
             if self.is_agreed or times_best(ends) >= enough or self.clock.is_up():
                 break
@@ -207,9 +198,7 @@ class Plan:
             ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
 
-    def _bred(
-        self, shared: Problem, runs: Runs, ends: list[Found], n_litters: int
-    ) -> list[Found]:
+    def _bred(self, shared: Problem, runs: Runs, ends: list[Found], n_litters: int) -> list[Found]:
         """Breed the best ends of runs on some draws."""
 
         def run(children: list[Labels]) -> list[Found]:
@@ -224,17 +213,6 @@ class Plan:
         best = [shared.items.compress(f.labels) for f in best_of(ends, _POOL)]
         known = {labels.tobytes(): labels for labels in (*best, *others)}
         return list(known.values())[:_POOL]
-
-    def _enough(self, is_capped: bool, is_crossed: bool) -> int:
-        """How many long runs must end at the best."""
-        if not self.is_rugged:
-            return 2 if self.size.on_draws else _ENOUGH
-        if is_capped:
-            return _ENOUGH_CAPPED
-        if self.size.is_product and self.size.on_draws:
-            return _ENOUGH_ADJUSTED
-        is_careful = (self.size.is_bent or not self.size.on_draws) and not is_crossed
-        return _ENOUGH_CAREFUL if is_careful else _ENOUGH
 
     def _crossed(
         self, few: Problem, shared: Problem, ends: list[Found], n_starts: int
@@ -252,7 +230,7 @@ class Plan:
         return [Found(*one, "crossing") for one in found]
 
     def _rounds(
-        self, shared: Problem, leaders: list[Found], is_more: bool, is_capped: bool
+        self, first: First, shared: Problem, leaders: list[Found], is_more: bool
     ) -> Iterator[tuple[list[Start], bool]]:
         """Yield starts to carry further together, and whether no run on these draws was there.
 
@@ -269,29 +247,37 @@ class Plan:
         n_rounds = 2 if swept(size.work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
-        if self.breeds:
+        if first.are_bred:
             bred = self._bred(shared, self.stages[-1], self.found, _LITTERS_LONG)
             self.found += bred
             yield [f.again for f in bred], False
-        is_usual = size.on_draws and not size.has_many_draws and not is_capped
+        is_usual = size.on_draws and not size.has_many_draws and not first.are_capped
         n_fresh = _FRESH if is_usual else _FRESH_CAREFUL
-        for _ in range(n_fresh if size.is_quick else int(size.is_quick_once)):
+        for _ in range(n_fresh if first.are_quick else int(size.is_quick_once)):
             yield self.starts.fresh(self.rng, size.is_bent), True
 
     def _carried(
-        self, shared: Problem, starts: list[Start], others: list[Labels], is_new: bool
+        self,
+        shared: Problem,
+        starts: list[Start],
+        others: list[Labels],
+        is_new: bool,
+        counts: Sequence[int] | None = None,
     ) -> list[Found]:
         """Run quickly from starts that are new, and carry the best on; return where that led.
 
         A run that goes on from where several had come together counts for each of them, unless
-        these saw few of many draws.
+        these saw few of many draws. Where it is known how many had come together at each start,
+        that is counted too, and what is far above the best is not carried on.
         """
         size = self.size
         n_best = 4 if size.is_product and is_new else 2 if size.on_draws else _LEADERS
         if is_new:
             tasks = [(*start, size.light) for start in starts]
-            quick = self._runs(shared, tasks, softens=True)
+            quick = self._runs(shared, tasks, softens=not counts)
             ends = best_of(quick, n_best)
+            if counts and ends:
+                ends = [f for f in ends if f.value <= ends[0].value + _FAR * abs(ends[0].value)]
             n_best = 1 if ends and swept(size.work, ends) > _SWEPT_TWICE else n_best
             starts = [f.again for f in ends]
         if not starts:
@@ -302,6 +288,8 @@ class Plan:
         found = self._runs(shared, tasks, patience, others=others, **how)
         if not is_new or size.has_many_draws:
             return found
+        if counts:
+            quick = [f for f, n in zip(quick, counts, strict=False) for _ in range(n)]
         return [end for end, one in zip(found, ends, strict=False) for _ in _like(one, quick)]
 
     def _patience(self, starts: list[Start]) -> float:
