@@ -173,6 +173,25 @@ def test_two_items_change_places_where_neither_would_go_alone(name):
     assert np.array_equal(state.labels, truth)
 
 
+@pytest.mark.parametrize("name", ["id", "nid"])
+def test_pairs_move_until_none_gains_where_a_call_has_time_for_one_round(name, monkeypatch):
+    """Of many draws a call looks at all pairs once; that was the end of it, with pairs left."""
+    monkeypatch.setattr("partita.search._greedy_counts.CALL", 1)
+    monkeypatch.setattr("partita.search._greedy_state.CALL", 1 << 40)
+    monkeypatch.setattr("partita.search._greedy_run.PAIRS", 1)
+    truth = np.repeat([0, 1], 15)
+    draws = pt.Draws([truth, truth, truth, np.where(np.arange(30) == 7, 1, truth)])
+    state = DrawsProblem(draws, NAMED[name], merge=False).state()
+    swapped = truth.copy()
+    swapped[[0, 29, 1, 28]] = 1, 0, 1, 0
+    state.load(swapped)
+    run = Run(state, np.random.default_rng(0), 30, Clock())
+    monkeypatch.setattr(run, "settle", lambda: None)  # single items would follow
+    run.exchange()
+    assert np.array_equal(state.labels, truth)
+    assert state.has_exchanged
+
+
 def parts(state):
     """What a state consists of."""
     if isinstance(state, SimilarityState):
