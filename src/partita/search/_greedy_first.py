@@ -41,7 +41,8 @@ _ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
 )  # ends at the best, else two; on a similarity the first of these is the least
 _MORE = 2  # more than that, on draws, where most of the runs ended where no other did
 _SWEPT_QUICK = 12_000_000  # items times draws times clusters, up to which long runs are quick
-_BRED = 25_000_000  # the same, up to which ends are bred
+_BRED = 300_000_000  # the same, for all litters
+_LEAST_BRED = 6  # litters, below which they are not worth it
 
 
 class First:
@@ -155,9 +156,9 @@ class First:
 
     @property
     def are_quick(self) -> bool:
-        """Whether there is time to begin again; under VI and NVI few clusters are quick, too."""
+        """Whether there is time to begin again; under VI few clusters are quick, too."""
         size = self.size
-        if size.is_quick or not size.on_draws or size.is_bent or size.is_product:
+        if size.is_quick or not size.on_draws or size.is_curved:
             return size.is_quick
         return swept(size.work, best_of(self.found, 1)) <= _SWEPT_QUICK
 
@@ -167,21 +168,30 @@ class First:
         return (unseen(self.found) > _RUGGED or self.are_capped) and self.are_quick
 
     @property
-    def are_bred(self) -> bool:
-        """Whether ends are bred: where a loss bends, and they are unlike and of many clusters.
+    def are_scattered(self) -> bool:
+        """Whether most ended where no other did, under a loss and of a size where more is tried."""
+        size = self.size
+        is_tried = size.is_brief if size.is_bent else size.is_curved and size.on_draws
+        return is_tried and unseen(self.found) > _NEARLY
 
-        Fewer clusters are put together anew from the blocks that ends share.
+    def n_litters(self, n_draws: int, most: int) -> int:
+        """How many litters to breed on so many draws: none but where that pays, and has time.
+
+        It does where a loss bends, and ends are unlike and of many clusters; fewer clusters are
+        put together anew from the blocks that ends share.
         """
-        if not (self.size.is_bent and self.are_many and self.are_rugged):
-            return False
-        return swept(self.size.work, best_of(self.found, 1)) <= _BRED
+        is_known = self.size.is_bent and self.are_many and not self.are_capped
+        if not is_known or unseen(self.found) <= _RUGGED:
+            return 0
+        n_litters = _BRED // swept(self.size.n_items * n_draws, best_of(self.found, 1))
+        return min(most, n_litters) if n_litters >= _LEAST_BRED else 0
 
     def enough(self, *, is_crossed: bool) -> int:
         """How many long runs must end at the best."""
         size = self.size
         if not self.are_rugged:
             return 2 if size.on_draws else _ENOUGH
-        more = _MORE if size.on_draws and unseen(self.found) > _NEARLY else 0
+        more = _MORE if self.are_scattered else 0
         if self.are_capped:
             return _ENOUGH_CAPPED + more
         if size.is_product and size.on_draws:

@@ -42,7 +42,7 @@ _AGAIN = 2  # times that ends are crossed again, where runs are not short
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 2  # runs from nothing on more draws, where those on few agree and there are many
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
-_FRESH = 3  # times that more are begun
+_FRESH = 2  # times that more are begun, and once more where first runs are scattered
 _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
 _BREEDERS = 16  # ends of runs that are bred
 _LITTERS, _LITTERS_LONG = 30, 20  # of them, on few draws, and after long runs
@@ -179,9 +179,10 @@ class Plan:
         """Carry the best of the first runs, and more, on until enough have ended at the best."""
         self.is_agreed &= not self.size.is_matrix_small
         self.is_rugged = first.are_rugged
-        pool = best_of(first.found, _POOL)
-        if first.are_bred and shared is not few:
-            pool = self._bred(few, first.runs, first.found, _LITTERS)[:_POOL]
+        bred = (
+            self._bred(few, first.runs, first, first.found, _LITTERS) if few is not shared else []
+        )
+        pool = best_of(bred or first.found, _POOL)
         crossing = self._crossed(few, shared, pool, _CROSSED)
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
@@ -198,14 +199,17 @@ class Plan:
             ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
 
-    def _bred(self, shared: Problem, runs: Runs, ends: list[Found], n_litters: int) -> list[Found]:
-        """Breed the best ends of runs on some draws."""
+    def _bred(
+        self, shared: Problem, runs: Runs, first: First, ends: list[Found], most: int
+    ) -> list[Found]:
+        """What is bred from the best ends of runs on some draws, where that pays; best first."""
+        n_litters = first.n_litters(shared.m, most) if isinstance(shared, DrawsProblem) else 0
 
         def run(children: list[Labels]) -> list[Found]:
             tasks = [("bred", labels, self.size.light) for labels in children]
             return runs.of(shared, tasks, self.rng, patience=self.settings.patience)
 
-        return breed(best_of(ends, _BREEDERS), run, self.rng, n_litters)
+        return breed(best_of(ends, _BREEDERS), run, self.rng, n_litters) if n_litters else []
 
     @staticmethod
     def _pooled(shared: Problem, ends: list[Found], others: list[Labels]) -> list[Labels]:
@@ -247,12 +251,12 @@ class Plan:
         n_rounds = 2 if swept(size.work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
-        if first.are_bred:
-            bred = self._bred(shared, self.stages[-1], self.found, _LITTERS_LONG)
+        bred = self._bred(shared, self.stages[-1], first, self.found, _LITTERS_LONG)
+        if bred:
             self.found += bred
             yield [f.again for f in bred], False
         is_usual = size.on_draws and not size.has_many_draws and not first.are_capped
-        n_fresh = _FRESH if is_usual else _FRESH_CAREFUL
+        n_fresh = _FRESH + first.are_scattered if is_usual else _FRESH_CAREFUL
         for _ in range(n_fresh if first.are_quick else int(size.is_quick_once)):
             yield self.starts.fresh(self.rng, size.is_bent), True
 
