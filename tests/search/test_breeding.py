@@ -12,7 +12,7 @@ import partita as pt
 from partita import losses
 from partita.evidence import as_evidence
 from partita.partitions import canonical
-from partita.search import Greedy, _greedy_plan
+from partita.search import _greedy_plan
 from partita.search._greedy_breeding import _apart, _child, breed
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_ends import Found
@@ -49,6 +49,16 @@ def test_a_child_has_whole_clusters_of_one_parent_and_the_rest_as_the_other(one,
     assert_array_equal(rest, together(other)[np.ix_(~taken, ~taken)])
     assert not together(child)[np.ix_(taken, ~taken)].any()
     assert_array_equal(child, canonical(child))
+
+
+def test_children_have_something_of_both():
+    one, other = np.repeat([0, 1, 2, 3], 6), np.tile([0, 1, 2, 3, 4, 5], 4)
+    children = [_child(one, other, np.random.default_rng(seed)) for seed in range(20)]
+    sizes = [sorted(np.bincount(child).tolist()) for child in children]
+    assert {6} < {size for each in sizes for size in each}  # a cluster of one is whole
+    assert all(max(each[:-1], default=0) <= 6 for each in sizes)
+    mixed = [each for each in sizes if 1 < each.count(6) < 4 and min(each) < 4]
+    assert len(mixed) > 5
 
 
 @given(one=partitions, seed=st.integers(0, 99))
@@ -96,6 +106,8 @@ def test_it_ends_in_vain_without_a_second_end_and_when_time_is_up():
     assert asked == []
     other = Found(2.0, np.arange(5), "alone")
     assert breed([other, end], lambda starts: [], np.random.default_rng(0), 9) == [end, other]
+    low = Found(0.1, np.array([0, 0, 1, 1, 1]), "bred")  # done before it was
+    assert breed([other, end], lambda starts: [low], np.random.default_rng(0), 9)[0] is low
 
 
 def test_where_first_runs_end_apart_in_many_clusters_their_ends_are_bred(monkeypatch):
@@ -118,10 +130,3 @@ def test_where_first_runs_end_apart_in_many_clusters_their_ends_are_bred(monkeyp
     assert np.mean([best.expected_loss for best in found]) < np.mean(
         [best.expected_loss for best in without]
     )
-
-
-def test_breeding_looks_at_the_clock():
-    draws = two_weak_modes(150, 400, 20, 1)
-    with pytest.warns(pt.errors.PartitaWarning, match="time_limit"):
-        best = pt.estimate(draws, loss="id", search=Greedy(time_limit=0.2), rng=0)
-    assert best.expected_loss < pt.expected_loss(draws[0], draws, loss="id")

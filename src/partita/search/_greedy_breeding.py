@@ -35,8 +35,9 @@ def breed(
 ) -> list[Found]:
     """Return ends in whose place their children have come, the best first.
 
-    ``run`` says where quick runs from some partitions end. It stops where litter after litter has
-    no child better than the parent that it is more like, after ``n_litters`` at the latest.
+    ``run`` says where quick runs from some partitions end, fewer where time is up. It stops then,
+    where litter after litter has no child better than what is in the place of the parent that it
+    is more like, and after ``n_litters`` at the latest.
     """
     pool, barren = best_of(ends, len(ends)), 0
     known = {one.labels.tobytes() for one in pool}
@@ -44,6 +45,7 @@ def breed(
         pairs = [rng.choice(len(pool), 2, replace=False) for _ in range(_LITTER)]
         children = run([_child(pool[a].labels, pool[b].labels, rng) for a, b in pairs])
         if len(children) < len(pairs):  # time is up
+            pool += children
             break
         barren += 1
         for pair, child in zip(pairs, children, strict=True):

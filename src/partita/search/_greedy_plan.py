@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 
 _NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
-_FAR = 0.01  # relative difference of the losses of quick runs, beyond which few are carried on
+_FAR = 0.01  # relative difference of the losses of quick runs, beyond which none is carried on
 _HURRIED = 0.5  # share of the patience where little is tried
+_ALSO = 1  # run from nothing besides those that are carried on early
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
@@ -148,13 +149,13 @@ class Plan:
     def _early(self, few: Problem, shared: Problem, found: list[Found]) -> tuple[list[Found], bool]:
         """Carry the best of the ends of some first runs on at once: two that agree are enough.
 
-        Unless these are far below where quick runs end, which then tell little: whether they are
-        near is said, too.
+        First runs that had come together count as so many. Unless ends are far below where quick
+        runs end, which then tell little: whether they are near is said, too.
         """
         leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
-        starts = [f.again for f in leaders[:_LEADERS]]
-        counts = [len(_like(f, found)) for f in leaders[:_LEADERS]]
+        starts = [f.again for f in leaders[:_LEADERS]] + self.starts.anew(_ALSO)
+        counts = [len(_like(f, found)) for f in leaders[:_LEADERS]] + [1] * _ALSO
         ends = self._carried(shared, starts, others, True, counts)
         if not ends or self.clock.is_up():
             return ends, False
@@ -203,12 +204,14 @@ class Plan:
         self, shared: Problem, runs: Runs, first: First, ends: list[Found], most: int
     ) -> list[Found]:
         """What is bred from the best ends of runs on some draws, where that pays; best first."""
-        n_litters = first.n_litters(shared.m, most) if isinstance(shared, DrawsProblem) else 0
+        if self.is_agreed or not isinstance(shared, DrawsProblem):
+            return []
 
         def run(children: list[Labels]) -> list[Found]:
             tasks = [("bred", labels, self.size.light) for labels in children]
             return runs.of(shared, tasks, self.rng, patience=self.settings.patience)
 
+        n_litters = first.n_litters(shared.m, most)
         return breed(best_of(ends, _BREEDERS), run, self.rng, n_litters) if n_litters else []
 
     @staticmethod
@@ -251,28 +254,27 @@ class Plan:
         n_rounds = 2 if swept(size.work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
+        known = {f.labels.tobytes() for f in self.found}
         bred = self._bred(shared, self.stages[-1], first, self.found, _LITTERS_LONG)
-        if bred:
-            self.found += bred
-            yield [f.again for f in bred], False
+        new = [f for f in bred if f.labels.tobytes() not in known]
+        self.found += new
+        if new:
+            yield [f.again for f in new], False
         is_usual = size.on_draws and not size.has_many_draws and not first.are_capped
         n_fresh = _FRESH + first.are_scattered if is_usual else _FRESH_CAREFUL
         for _ in range(n_fresh if first.are_quick else int(size.is_quick_once)):
             yield self.starts.fresh(self.rng, size.is_bent), True
 
     def _carried(
-        self,
-        shared: Problem,
-        starts: list[Start],
-        others: list[Labels],
-        is_new: bool,
+        self, shared: Problem, starts: list[Start], others: list[Labels], is_new: bool,
         counts: Sequence[int] | None = None,
-    ) -> list[Found]:
+    ) -> list[Found]:  # fmt: skip
         """Run quickly from starts that are new, and carry the best on; return where that led.
 
         A run that goes on from where several had come together counts for each of them, unless
         these saw few of many draws. Where it is known how many had come together at each start,
-        that is counted too, and what is far above the best is not carried on.
+        that is counted too; bends are then not rounded off again, and what is far above the best is
+        not carried on.
         """
         size = self.size
         n_best = 4 if size.is_product and is_new else 2 if size.on_draws else _LEADERS

@@ -32,7 +32,7 @@ class DrawsState(DrawsTables):
     """One run's partition under a loss on draws, and the moves that change it."""
 
     has_chains = True
-    has_exchanged = True
+    has_exchanged: bool
 
     def allocate(self, items: IntArray, limit: int, is_up: Callable[[], bool] = never) -> None:
         """Put items that are in no cluster into the best, one after another.
