@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
 _FAR = 0.01  # relative difference of the losses of quick runs, beyond which none is carried on
 _HURRIED = 0.5  # share of the patience where little is tried
-_ALSO = 1  # run from nothing besides those that are carried on early
+_ALSO = 1  # run from nothing besides those that are carried on early, where runs are short
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
@@ -154,8 +154,9 @@ class Plan:
         """
         leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
-        starts = [f.again for f in leaders[:_LEADERS]] + self.starts.anew(_ALSO)
-        counts = [len(_like(f, found)) for f in leaders[:_LEADERS]] + [1] * _ALSO
+        anew = self.starts.anew(_ALSO if self.size.is_brief else 0)
+        starts = [f.again for f in leaders[:_LEADERS]] + anew
+        counts = [len(_like(f, found)) for f in leaders[:_LEADERS]] + [1 for _ in anew]
         ends = self._carried(shared, starts, others, True, counts)
         if not ends or self.clock.is_up():
             return ends, False
