@@ -20,6 +20,22 @@ _SPREAD = -7046029254386353131  # odd, and its bits are mixed
 
 
 @inner
+def _known(cluster, keys, scores):
+    """The score of a cluster if it is in the table, else NaN.
+
+    It is asked for before ``_score``, which takes so many arrays that a call costs more than this.
+    """
+    if cluster == 0:
+        return 0.0
+    at = ((cluster * _SPREAD) >> 40) & (_SLOTS - 1)
+    while keys[at] != 0:
+        if keys[at] == cluster:
+            return scores[at]
+        at = (at + 1) & (_SLOTS - 1)
+    return np.nan
+
+
+@inner
 def _score(cluster, parts, alpha, cell, keys, scores, counts, computed):
     """Σ_r alpha_r cell[items of the cluster in r]; ``computed`` counts those not in the table."""
     if cluster == 0:
@@ -68,14 +84,16 @@ def _descend(order, labels, limit, mass, clusters, sizes, held, level, table):
 
     ``level`` and ``table`` are what :func:`_level` and :func:`_score` take further.
     """
-    cell = table[2]
+    cell, keys, scores = table[2], table[3], table[4]
     clusters[:], sizes[:], held[:] = 0, 0, 0.0
     for a in range(mass.shape[0]):
         clusters[labels[a]] |= 1 << a
         sizes[labels[a]] += mass[a]
     e, total, active = 0.0, 0.0, 0
     for k in range(clusters.shape[0]):
-        held[k] = _score(clusters[k], *table)
+        held[k] = _known(clusters[k], keys, scores)
+        if np.isnan(held[k]):
+            held[k] = _score(clusters[k], *table)
         e, total = e + cell[sizes[k]], total + held[k]
         active += clusters[k] != 0
     value, quiet, at = _level(e, *level) - total, 0, 0
@@ -83,7 +101,9 @@ def _descend(order, labels, limit, mass, clusters, sizes, held, level, table):
         a = order[at % order.shape[0]]
         at, quiet = at + 1, quiet + 1
         k, w, bit = labels[a], mass[a], 1 << a
-        rest = _score(clusters[k] ^ bit, *table)
+        rest = _known(clusters[k] ^ bit, keys, scores)
+        if np.isnan(rest):
+            rest = _score(clusters[k] ^ bit, *table)
         is_alone = clusters[k] == bit
         has_fresh = is_alone or active >= limit
         best, least, best_score = -1, value - 1e-12 * max(1.0, abs(value)), 0.0
@@ -91,7 +111,9 @@ def _descend(order, labels, limit, mass, clusters, sizes, held, level, table):
             if x == k or (clusters[x] == 0 and has_fresh):
                 continue
             has_fresh |= clusters[x] == 0
-            there = _score(clusters[x] | bit, *table)
+            there = _known(clusters[x] | bit, keys, scores)
+            if np.isnan(there):
+                there = _score(clusters[x] | bit, *table)
             e_there = e - cell[sizes[k]] + cell[sizes[k] - w] - cell[sizes[x]] + cell[sizes[x] + w]
             found = _level(e_there, *level) - (total - held[k] - held[x] + rest + there)
             if found < least:
@@ -115,16 +137,23 @@ def _best_moves(labels, limit, slope, moves, changes, mass, clusters, sizes, hel
 
     The best by the cost whose slope in e is as given. Returns how many moves these are.
     """
-    cell, active, found = table[2], np.count_nonzero(clusters), 0
+    cell, keys, scores = table[2], table[3], table[4]
+    active, found = np.count_nonzero(clusters), 0
     for a in range(mass.shape[0]):
         k, w, bit, first = labels[a], mass[a], 1 << a, found
-        rest = _score(clusters[k] ^ bit, *table) - held[k]
+        rest = _known(clusters[k] ^ bit, keys, scores)
+        if np.isnan(rest):
+            rest = _score(clusters[k] ^ bit, *table)
+        rest -= held[k]
         has_fresh = clusters[k] == bit or active >= limit
         for x in range(clusters.shape[0]):
             if x == k or (clusters[x] == 0 and has_fresh):
                 continue
             has_fresh |= clusters[x] == 0
-            score = rest + _score(clusters[x] | bit, *table) - held[x]
+            there = _known(clusters[x] | bit, keys, scores)
+            if np.isnan(there):
+                there = _score(clusters[x] | bit, *table)
+            score = rest + there - held[x]
             rise = cell[sizes[k] - w] - cell[sizes[k]] + cell[sizes[x] + w] - cell[sizes[x]]
             at = found
             while at > first and changes[at - 1, 0] - slope * changes[at - 1, 1] < (
