@@ -6,7 +6,8 @@ import numpy as np
 
 from partita.kernels import greedy_proposals as proposals
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _gains, _shift, allocate, expected, move, slopes, sweep
+from partita.kernels.greedy_draws import _shift, allocate, expected, move, slopes, sweep
+from partita.kernels.greedy_memo import is_old, look, place, put_back, renew
 from partita.kernels.greedy_proposals import ASKED, BETTER, ENDED, PAUSED
 from partita.kernels.mixture_random import uniform
 
@@ -28,7 +29,7 @@ def _outside(order, labels):
 @inner
 def attempt(
     items, targets, order, n_sweeps, before, bar, rows, weight, cell, step, counts, table, labels,
-    sizes, j, totals, guide32, guide_slope, alpha32, alpha, slope, limit, block, gains, own, curve,
+    sizes, j, totals, marks, guide32, guide_slope, alpha32, alpha, slope, limit, memo, own, curve,
     bends, t, p, num, den, w_total, n_total, is_linear, doubt, trial, quiet,
 ):  # fmt: skip
     """Move items to their targets, allocate those with none, sweep over ``order``, look, go back.
@@ -39,15 +40,16 @@ def attempt(
     and all is as it was, or the clusters are the same again, FULL if no free column was left and
     all is as it was. Sweeps end where another as good as the last would not do.
     """
-    tables = (rows, weight, cell, step, counts, table, labels, sizes, j, totals)
+    tables = (rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks)
     shape = (t, p, num, den, w_total, n_total)
     old, old_j, old_e = labels[order], j.copy(), totals[0]
     old_alpha, least = alpha.copy(), 1e-11 * max(1.0, abs(before))
     value, new_slope = before, slope
+    old_marks = marks.copy()
     move(items, targets, *tables)
     rest = _outside(order, labels)
     status = WORSE
-    if allocate(rest, 0, *tables, guide32, guide_slope, limit, block, gains) < rest.shape[0]:
+    if allocate(rest, 0, *tables, guide32, guide_slope, limit, memo) < rest.shape[0]:
         status = FULL
     else:
         value = expected(t, p, j, totals[0], num, den, w_total, n_total)
@@ -60,8 +62,8 @@ def attempt(
             for _ in range(n_sweeps):
                 last_value = value
                 done, new_slope, value = sweep(
-                    order, 0, order.shape[0], *tables, alpha32, alpha, new_slope, limit, block,
-                    gains, own, curve, bends, *shape, is_linear, value, doubt, trial, quiet,
+                    order, 0, order.shape[0], *tables, alpha32, alpha, new_slope, limit, memo,
+                    own, curve, bends, *shape, is_linear, value, doubt, trial, quiet,
                 )  # fmt: skip
                 if done < order.shape[0]:
                     status = FULL
@@ -78,23 +80,37 @@ def attempt(
         i = order[a]
         if labels[i] != old[a]:
             _shift(
-                rows[i], labels[i], old[a], weight[i], cell, step, counts, table, sizes, j, totals
+                rows[i],
+                labels[i],
+                old[a],
+                weight[i],
+                cell,
+                step,
+                counts,
+                table,
+                sizes,
+                j,
+                totals,
+                marks,
             )
             labels[i] = old[a]
     j[:], totals[0], alpha[:], alpha32[:] = old_j, old_e, old_alpha, old_alpha
+    put_back(old_marks, alpha32, marks, memo[3])
     return status, slope, before
 
 
 @inner
 def _neighbour(i, labels, sizes, at):
     """The cluster, other than its own, where the item would be best; -1 if there is none."""
-    slope, _, rows, weight, cell, counts, table, alpha32, block, gains = at
+    slope, _, rows, weight, cell, counts, table, alpha32, marks, (known, _, stamps, _, block) = at
     w = weight[i]
-    _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
+    x = place(i, stamps)
+    if is_old(x, marks, stamps):
+        renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, block)
     best, most = -1, -np.inf
     for k in range(sizes.shape[0]):
         if k != labels[i] and sizes[k] > 0:
-            score = gains[k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
+            score = known[x, k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
             if score > most:
                 best, most = k, score
     return best
@@ -103,7 +119,7 @@ def _neighbour(i, labels, sizes, at):
 @inner
 def _company(seed, i, inside, at):
     """Mark the items that share a cluster with this one in some draw."""
-    _, edges, rows, _, _, _, _, _, _, _ = at
+    edges, rows = at[1], at[2]
     m, wanted = 0, uniform(seed) * edges[-1]
     while edges[m] < wanted:
         m += 1
@@ -118,7 +134,7 @@ _propose = proposals.proposing(_neighbour, _company)
 def shake(
     seed, cursor, columns, items, targets, order, others, kinds, patience, edges, is_rough,
     most_visits, near_slope, n_sweeps, before, bar, rows, weight, cell, step, counts, table, labels,
-    sizes, j, totals, guide32, guide_slope, alpha32, alpha, slope, limit, block, gains, own, curve,
+    sizes, j, totals, marks, guide32, guide_slope, alpha32, alpha, slope, limit, memo, own, curve,
     bends, t, p, num, den, w_total, n_total, is_linear, doubt, trial, quiet,
 ):  # fmt: skip
     """Propose changes and attempt them until the loss is below ``bar``.
@@ -132,7 +148,8 @@ def shake(
     spent = 0
     while spent <= most_visits:
         here = near_slope if is_linear else slope
-        at = here, edges, rows, weight, cell, counts, table, alpha32, block, gains
+        look(alpha32, marks, memo[3])
+        at = here, edges, rows, weight, cell, counts, table, alpha32, marks, memo
         if kinds > 0 and not _propose(
             at, seed, cursor, columns, items, targets, order, others, kinds, patience, is_rough,
             labels, sizes, limit, chosen, inside,
@@ -149,8 +166,8 @@ def shake(
             by, by_slope = guide32, guide_slope
         status, slope, before = attempt(
             items[:n_items], targets[:n_items], order[:n_order], n_sweeps, before, bar, rows,
-            weight, cell, step, counts, table, labels, sizes, j, totals, by, by_slope, alpha32,
-            alpha, slope, limit, block, gains, own, curve, bends, t, p, num, den, w_total, n_total,
+            weight, cell, step, counts, table, labels, sizes, j, totals, marks, by, by_slope,
+            alpha32, alpha, slope, limit, memo, own, curve, bends, t, p, num, den, w_total, n_total,
             is_linear, doubt, trial, quiet,
         )  # fmt: skip
         if status == BETTER:

@@ -34,3 +34,13 @@ def bend(e, curve, bends):
         return 0.0
     below, last = knots_below(e, curve), curve.shape[1] - 1
     return curve[1, below] + e * (curve[2, last] - curve[2, below])
+
+
+@inner
+def tangent(e, curve, bends):
+    """Value and slope of the bend at e, and whether it is nowhere below that tangent."""
+    if not bends:
+        return 0.0, 0.0, False
+    below, last = knots_below(e, curve), curve.shape[1] - 1
+    slope = curve[2, last] - curve[2, below]
+    return curve[1, below] + e * slope, slope, curve[2, last] <= 0.0

@@ -29,8 +29,8 @@ def _fullest(tally, column):
 
 @jit
 def cross(
-    parts, other, rows, weight, cell, step, counts, table, labels, sizes, j, totals, limit, t, p,
-    num, den, w_total, n_total, value,
+    parts, other, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks, limit,
+    t, p, num, den, w_total, n_total, value,
 ):  # fmt: skip
     """Move blocks of items together as they are in ``other``, part by part; keep each that helps.
 
@@ -63,7 +63,7 @@ def cross(
                 for i in block[:n_block]:
                     _shift(
                         rows[i], column, target, weight[i], cell, step, counts, table, sizes, j,
-                        totals,
+                        totals, marks,
                     )  # fmt: skip
                 found = expected(t, p, j, totals[0], num, den, w_total, n_total)
                 if found < value - 1e-11 * max(1.0, abs(value)):
@@ -75,7 +75,7 @@ def cross(
                 for i in block[:n_block]:
                     _shift(
                         rows[i], target, column, weight[i], cell, step, counts, table, sizes, j,
-                        totals,
+                        totals, marks,
                     )  # fmt: skip
                 j[:], totals[0] = kept, e
     return value

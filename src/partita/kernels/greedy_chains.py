@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _gain, _shift, expected, mine
+from partita.kernels.greedy_draws import _gain, _shift, expected
+from partita.kernels.greedy_memo import is_own_old, place, renew_own
 from partita.kernels.greedy_pairs import _score
 
 _TARGETS = 24  # clusters that items are moved into, at most
@@ -46,8 +47,8 @@ def _near_gain(row, k, table, alpha32):
 
 @inner
 def _next(
-    chosen, done, found, target, rows, weight, cell, step, counts, table, labels, sizes, alpha32,
-    alpha, slope, own,
+    chosen, done, found, target, rows, weight, cell, step, counts, table, labels, sizes, marks,
+    alpha32, alpha, slope, near, stamps,
 ):  # fmt: skip
     """Where in ``chosen``, from ``done`` on, the item stands that loses least in ``target`` now."""
     best, most = done, -np.inf
@@ -55,7 +56,10 @@ def _next(
         i = chosen[a]
         w, s = weight[i], sizes[labels[i]]
         de = cell[sizes[target] + w] - cell[sizes[target]] - cell[s] + cell[s - w]
-        gain = -mine(rows[i], labels[i], w, cell, step, counts, alpha32, alpha, own) - slope * de
+        x, k = place(i, stamps), labels[i]
+        if is_own_old(x, k, marks, stamps):
+            renew_own(x, i, rows, k, w, cell, step, counts, alpha32, marks, near, stamps)
+        gain = -slope * de - near[x]
         if w == 1:
             gain += _near_gain(rows[i], target, table, alpha32)
         else:
@@ -68,8 +72,7 @@ def _next(
 @jit
 def chains(
     n_nearest, depth, hopeless, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
-    alpha32, alpha, slope, fresh, block, gains, own, t, p, num, den, w_total, n_total, value,
-    scores,
+    marks, alpha32, alpha, slope, fresh, memo, own, t, p, num, den, w_total, n_total, value, scores,
 ):  # fmt: skip
     """Move items into a cluster one after another, each time the one that loses least by it.
 
@@ -79,10 +82,10 @@ def chains(
     that ends it. Returns the loss.
     """
     _score(
-        rows, weight, cell, step, counts, table, labels, sizes, alpha32, alpha, slope, fresh,
-        block, gains, own, scores,
+        rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, alpha, slope,
+        fresh, memo, own, scores,
     )  # fmt: skip
-    width = sizes.shape[0]
+    width, near, stamps = sizes.shape[0], memo[1], memo[2]
     tops, chosen = np.full(width, np.inf), np.empty(n_nearest, dtype=np.int64)
     for k in range(width):
         for i in range(labels.shape[0]):
@@ -98,13 +101,24 @@ def chains(
             if moved > 0:
                 a = _next(
                     chosen, moved, found, target, rows, weight, cell, step, counts, table, labels,
-                    sizes, alpha32, alpha, slope, own,
+                    sizes, marks, alpha32, alpha, slope, near, stamps,
                 )  # fmt: skip
                 chosen[moved], chosen[a] = chosen[a], chosen[moved]
             i = chosen[moved]
             homes[moved] = labels[i]
             _shift(
-                rows[i], labels[i], target, weight[i], cell, step, counts, table, sizes, j, totals
+                rows[i],
+                labels[i],
+                target,
+                weight[i],
+                cell,
+                step,
+                counts,
+                table,
+                sizes,
+                j,
+                totals,
+                marks,
             )
             labels[i] = target
             moved += 1
@@ -116,7 +130,18 @@ def chains(
         for a in range(moved - 1, best - 1, -1):
             i = chosen[a]
             _shift(
-                rows[i], target, homes[a], weight[i], cell, step, counts, table, sizes, j, totals
+                rows[i],
+                target,
+                homes[a],
+                weight[i],
+                cell,
+                step,
+                counts,
+                table,
+                sizes,
+                j,
+                totals,
+                marks,
             )
             labels[i] = homes[a]
         if best > 0:

@@ -3,7 +3,8 @@
 The state of one run: ``counts[r, k]``, the items that the draw cluster r (one row for each
 cluster of each draw) shares with cluster k; ``table[r, k]``, what one more item there would add
 to cell; ``labels`` (-1: in no cluster), ``sizes``, ``j`` (one total a draw) and
-``totals`` = (e,). Column k of a row is a cluster, or free if its size is 0.
+``totals`` = (e,). Column k of a row is a cluster, or free if its size is 0. ``marks`` say when
+columns last changed; what items would gain in them is remembered in ``memo``; see ``greedy_memo``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,16 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_bend import bend
-from partita.kernels.greedy_vector import weighted_rows
+from partita.kernels.greedy_bend import bend, tangent
+from partita.kernels.greedy_memo import (
+    is_old,
+    is_own_old,
+    look,
+    place,
+    renew,
+    renew_own,
+    touch,
+)
 
 _CLOSE = 1e-4  # share of what an item contributes within which single precision does not judge
 
@@ -60,8 +69,9 @@ def joint(counts, offsets, cell, j):
 
 
 @inner
-def _add(row, k, w, cell, step, counts, table, j):
+def _add(row, k, w, cell, step, counts, table, j, marks):
     """Put an item of weight ``w`` (taken out if negative) into column k."""
+    touch(k, marks)
     column = np.uint64(k)
     for m in range(row.shape[0]):
         r = row[m]
@@ -73,41 +83,28 @@ def _add(row, k, w, cell, step, counts, table, j):
 
 
 @inner
-def _shift(row, old, k, w, cell, step, counts, table, sizes, j, totals):
+def _shift(row, old, k, w, cell, step, counts, table, sizes, j, totals, marks):
     """Move an item from column ``old`` to column k, -1 standing for none."""
     if old >= 0:
-        _add(row, old, -w, cell, step, counts, table, j)
+        _add(row, old, -w, cell, step, counts, table, j, marks)
         totals[0] += cell[sizes[old] - w] - cell[sizes[old]]
         sizes[old] -= w
     if k >= 0:
-        _add(row, k, w, cell, step, counts, table, j)
+        _add(row, k, w, cell, step, counts, table, j, marks)
         totals[0] += cell[sizes[k] + w] - cell[sizes[k]]
         sizes[k] += w
 
 
 @jit
-def move(items, targets, rows, weight, cell, step, counts, table, labels, sizes, j, totals):
+def move(items, targets, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks):
     """Move each item to its target cluster; -1 takes it out of all."""
     for a in range(items.shape[0]):
         i, k = items[a], targets[a]
         if labels[i] != k:
-            _shift(rows[i], labels[i], k, weight[i], cell, step, counts, table, sizes, j, totals)
+            _shift(
+                rows[i], labels[i], k, weight[i], cell, step, counts, table, sizes, j, totals, marks
+            )
             labels[i] = k
-
-
-@inner
-def _gains(row, w, cell, counts, table, alpha32, block, gains):
-    """Σ_m alpha_m of what the item would add to cell in every column."""
-    width = table.shape[1]
-    if w == 1:
-        weighted_rows(table, row, alpha32, width, block, gains)
-        return
-    gains[:] = 0.0
-    for m in range(row.shape[0]):
-        r = row[m]
-        for k in range(width):
-            c = np.int64(counts[r, k])
-            gains[k] += alpha32[m] * (cell[c + w] - cell[c])
 
 
 @inner
@@ -136,30 +133,6 @@ def _own(row, k, w, cell, counts, alpha, own):
 
 
 @inner
-def near_own(row, k, step, counts, alpha32):
-    """What an item of weight 1 adds to cell where it is, weighted, to single precision."""
-    column, one = np.uint64(k), np.uint64(1)
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = row.shape[0] // 4 * 4
-    for m in range(0, whole, 4):
-        a += alpha32[m] * step[np.uint64(counts[row[m], column]) - one]
-        b += alpha32[m + 1] * step[np.uint64(counts[row[m + 1], column]) - one]
-        c += alpha32[m + 2] * step[np.uint64(counts[row[m + 2], column]) - one]
-        d += alpha32[m + 3] * step[np.uint64(counts[row[m + 3], column]) - one]
-    for m in range(whole, row.shape[0]):
-        a += alpha32[m] * step[np.uint64(counts[row[m], column]) - one]
-    return (a + b) + (c + d)
-
-
-@inner
-def mine(row, k, w, cell, step, counts, alpha32, alpha, own):
-    """What the item adds to cell where it is, weighted, as precise as what it would elsewhere."""
-    if w == 1:
-        return near_own(row, k, step, counts, alpha32)
-    return _own(row, k, w, cell, counts, alpha, own)
-
-
-@inner
 def _gain(row, k, w, cell, counts, alpha):
     """Σ_m alpha_m of what the item would add to cell in column k, in full precision."""
     total = 0.0
@@ -185,27 +158,31 @@ def _free(sizes, limit):
 
 @jit
 def allocate(
-    items, begin, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
-    alpha32, slope, limit, block, gains,
+    items, begin, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks,
+    alpha32, slope, limit, memo,
 ):  # fmt: skip
     """Put items that are in no cluster where Σ alpha j - slope e gains most, one after another.
 
     Returns the number done; fewer than asked for when no free column is left.
     """
+    known, _, stamps, last, block = memo
+    look(alpha32, marks, last)
     for a in range(begin, items.shape[0]):
         i = items[a]
         w = weight[i]
         fresh = _free(sizes, limit)
         if fresh == -2:
             return a
-        _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
+        x = place(i, stamps)
+        if is_old(x, marks, stamps):
+            renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, block)
         best, most = -1, -np.inf
         for k in range(sizes.shape[0]):
             if sizes[k] > 0 or k == fresh:
-                score = gains[k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
+                score = known[x, k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
                 if score > most:
                     best, most = k, score
-        _shift(rows[i], labels[i], best, w, cell, step, counts, table, sizes, j, totals)
+        _shift(rows[i], labels[i], best, w, cell, step, counts, table, sizes, j, totals, marks)
         labels[i] = best
     return items.shape[0]
 
@@ -266,13 +243,17 @@ def slopes(t, p, j, e, width, num, den, w, n, alpha32, alpha):
 
 
 @inner
-def _two_best(gains, sizes, cell, w, base, slope, curve, bends, old, fresh):
+def _two_best(x, known, sizes, cell, w, base, slope, curve, bends, old, fresh):
     """The two columns, other than ``old``, where the item would gain most, and how much."""
     first, second, most, next_most = -1, -1, -np.inf, -np.inf
+    floor, fall, is_above = tangent(base, curve, bends)
     for k in range(sizes.shape[0]):
         if k != old and (sizes[k] > 0 or k == fresh):
             de = cell[sizes[k] + w] - cell[sizes[k]]
-            score = gains[k] - slope * de - bend(base + de, curve, bends)
+            score = known[x, k] - slope * de
+            if is_above and score - floor - fall * de < next_most:
+                continue
+            score -= bend(base + de, curve, bends)
             if score > most:
                 second, next_most = first, most
                 first, most = k, score
@@ -314,8 +295,8 @@ def _better(
 
 @jit
 def sweep(
-    items, begin, end, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
-    alpha32, alpha, slope, limit, block, gains, own, curve, bends, t, p, num, den, w_total, n_total,
+    items, begin, end, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks,
+    alpha32, alpha, slope, limit, memo, own, curve, bends, t, p, num, den, w_total, n_total,
     is_linear, value, doubt, trial, quiet,
 ):  # fmt: skip
     """Reassign items one at a time, each to the best cluster, a new one included.
@@ -330,6 +311,8 @@ def sweep(
     Returns (how far it came, slope, value); it stops short when no free column is left.
     """
     n = items.shape[0]
+    known, near, stamps, last, block = memo
+    look(alpha32, marks, last)
     for a in range(begin, end):
         if quiet[0] >= quiet[1]:
             break
@@ -340,19 +323,23 @@ def sweep(
             return a, slope, value
         if sizes[old] == w:
             fresh = -1
-        _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
+        x = place(i, stamps)
+        if is_old(x, marks, stamps):
+            renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, block)
         base = totals[0] + cell[sizes[old] - w] - cell[sizes[old]]
         first, most, second, next_most = _two_best(
-            gains, sizes, cell, w, base, slope, curve, bends, old, fresh
+            x, known, sizes, cell, w, base, slope, curve, bends, old, fresh
         )
         cost = slope * (totals[0] - base) + bend(totals[0], curve, bends)
         quiet[0] += 1
         if w == 1 and doubt < 1.0:
-            near = near_own(rows[i], old, step, counts, alpha32)
-            margin = _CLOSE * (abs(near) + abs(near - cost))
+            if is_own_old(x, old, marks, stamps):
+                renew_own(x, i, rows, old, w, cell, step, counts, alpha32, marks, near, stamps)
+            held = near[x]
+            margin = _CLOSE * (abs(held) + abs(held - cost))
             if not is_linear:
-                margin += doubt * (abs(near) + abs(cost))
-            if most < near - cost - margin:
+                margin += doubt * (abs(held) + abs(cost))
+            if most < held - cost - margin:
                 continue
         lost = _own(rows[i], old, w, cell, counts, alpha, own)
         stay = lost - cost
@@ -360,7 +347,7 @@ def sweep(
         if is_linear:
             best = first if most > stay - 1e-5 * scale else -1
             if best >= 0 and most < stay + 1e-5 * scale:  # too close for float32: compare in full
-                most += _gain(rows[i], best, w, cell, counts, alpha) - gains[best]
+                most += _gain(rows[i], best, w, cell, counts, alpha) - known[x, best]
                 best = best if most > stay + 1e-11 * scale else -1
         else:
             if doubt >= 1.0:
@@ -374,11 +361,12 @@ def sweep(
             )  # fmt: skip
         if best < 0:
             continue
-        _shift(rows[i], old, best, w, cell, step, counts, table, sizes, j, totals)
+        _shift(rows[i], old, best, w, cell, step, counts, table, sizes, j, totals, marks)
         labels[i] = best
         quiet[0] = 0
         if not is_linear:
             slope = slopes(
                 t, p, j, totals[0], 0.0, num, den, w_total, n_total, alpha32, alpha
             )[0]  # fmt: skip
+            look(alpha32, marks, last)
     return end, slope, value

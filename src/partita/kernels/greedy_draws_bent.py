@@ -18,6 +18,7 @@ from partita.kernels.greedy_draws_runs import (
     made,
     merge_all,
     put_in,
+    remembered,
     reorder,
     settle,
     straighten,
@@ -34,18 +35,17 @@ _ROUNDS = np.int64(8)  # of exchanges at a time
 def _put_in_stepwise(seed, limit, at, span, given, held, slanted, scratch, shape, line):
     """Put in all items in random order, by the loss of those put in so far."""
     _, p, num, den, _, _ = shape
-    block, gains, order = scratch[0], scratch[1], scratch[5]
+    order = scratch[4]
     reorder(seed, order)
-    n, done, width = order.shape[0], np.int64(0), span[WIDTH]
+    n, done = order.shape[0], np.int64(0)
     so_far, seen = np.zeros(p.shape[0]), np.zeros(span[1], np.int64)
     while done < n:
         done = sequence(
             order, done, *tables(span, given, held), slanted[0], slanted[1], line[4], limit,
-            block[:width], gains[:width], p, num, den, so_far, seen,
+            remembered(span, held, scratch), p, num, den, so_far, seen,
         )  # fmt: skip
         if done < n:
             widen(span, given, held)
-            width = span[WIDTH]
     if line[0]:
         straighten(slanted, line[3])
     linearise(at, held, slanted, shape, line)
@@ -54,21 +54,20 @@ def _put_in_stepwise(seed, limit, at, span, given, held, slanted, scratch, shape
 @inner
 def _soften(seed, widths, limit, at, span, given, held, slanted, scratch, shape, line):
     """Sweep once for each width, in strides of e, the bends rounded off within it."""
-    block, gains, own, _, _, order = scratch
+    _, own, _, _, order = scratch
     cell, sizes, stride = given[2], held[3], 0.0
     for k in range(span[WIDTH]):
         if sizes[k] > 0:
             stride += sizes[k] * (cell[sizes[k]] - cell[sizes[k] - 1])
     reorder(seed, order)
-    done, last, width = np.int64(0), widths.shape[0] * order.shape[0], span[WIDTH]
+    done, last = np.int64(0), widths.shape[0] * order.shape[0]
     while done < last:
         done = soften(
             order, done, last, *tables(span, given, held), slanted[0], slanted[1], line[4], limit,
-            block[:width], gains[:width], own, True, *shape, widths * (stride / shape[5]),
+            remembered(span, held, scratch), own, True, *shape, widths * (stride / shape[5]),
         )  # fmt: skip
         if done < last:
             widen(span, given, held)
-            width = span[WIDTH]
     if line[0]:
         straighten(slanted, line[3])
     linearise(at, held, slanted, shape, line)
@@ -87,17 +86,14 @@ def _go_back(labels, j, e, at, span, given, held, slanted, scratch, shape, line)
 @inner
 def _exchange(n_pairs, n_rounds, limit, at, span, given, held, slanted, scratch, shape, line):
     """Move pairs of items as long as that pays; say whether any did."""
-    block, gains, own = scratch[0], scratch[1], scratch[2]
     if np.count_nonzero(held[3][: span[WIDTH]]) == span[WIDTH]:
         widen(span, given, held)
     width, before = span[WIDTH], at[VALUE]
     value, _ = exchange(
-        n_pairs, n_rounds, *tables(span, given, held), slanted[0], slanted[1], limit, block[:width],
-        gains[:width], own, *shape, before, np.empty((held[2].shape[0], width)),
-        np.empty(2 * POINTS + 1),
+        n_pairs, n_rounds, *tables(span, given, held), slanted[0], slanted[1], limit,
+        remembered(span, held, scratch), scratch[1], line[0], *shape, before,
+        np.empty((held[2].shape[0], width)), np.empty(2 * POINTS + 1),
     )  # fmt: skip
-    if line[0]:
-        straighten(slanted, line[3])
     linearise(at, held, slanted, shape, line)
     return value < before
 
@@ -115,11 +111,11 @@ def quick(
     """
     given, shape = (rows, weight, cell, step), (t, p, num, den, w_total, n_total)
     line = is_linear, curve, bends, alpha, slope, bent_slope, doubt
-    at, span, (sizes, j, totals), slanted, scratch = made(
+    at, span, (sizes, j, totals, marks), slanted, scratch = made(
         partitions.shape[1], offsets, counts, alpha
     )
     for r in range(partitions.shape[0]):
-        seed, held = seeds[r], (counts, table, partitions[r], sizes, j, totals)
+        seed, held = seeds[r], (counts, table, partitions[r], sizes, j, totals, marks)
         rest = (at, span, given, held, slanted, scratch, shape, line)
         if not load(n_usual, *rest):
             if is_stepwise:

@@ -1,8 +1,8 @@
 """Quick runs from many starts in one call, where items and draws are few; see ``greedy_draws``.
 
 What a run holds travels in tuples: ``given`` (rows, weight, cell, step) is the problem's, ``held``
-(counts, table, labels, sizes, j, totals) the partition's, ``slanted`` (alpha32, alpha) the loss
-made linear here, ``scratch`` (block, gains, own, trial, quiet, order) anybody's, ``shape`` (t, p,
+(counts, table, labels, sizes, j, totals, marks) the partition's, ``slanted`` (alpha32, alpha) the
+loss made linear here, ``scratch`` (memo, own, trial, quiet, order) anybody's, ``shape`` (t, p,
 num, den, w, n) the loss, and ``line`` (is_linear, curve, bends, alpha, slope, bent_slope, doubt)
 what is known of it beforehand. ``at`` holds the loss and its slope in e, ``span`` the columns in
 use and the rows of tables, which lie in memory for a column for every cluster there could be.
@@ -15,10 +15,11 @@ import numpy as np
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_bend import knots_below
 from partita.kernels.greedy_draws import _add, allocate, expected, slopes, sweep
+from partita.kernels.greedy_memo import BLOCKS, forget
 from partita.kernels.greedy_merges import best_mergers, merge, merge_gains, merged
+from partita.kernels.greedy_vector import LANES
 from partita.kernels.mixture_random import shuffle
 
-LANES = 8
 VALUE, SLOPE = 0, 1  # of ``at``
 WIDTH, ROWS = 0, 1  # of ``span``
 _MERGERS = 8  # pairs of clusters that are looked at, at least
@@ -34,11 +35,22 @@ def _width_for(n_clusters):
 def tables(span, given, held):
     """The tables as the moves take them."""
     rows, weight, cell, step = given
-    counts, table, labels, sizes, j, totals = held
+    counts, table, labels, sizes, j, totals, marks = held
     width, size = span[WIDTH], span[WIDTH] * span[ROWS]
+    marks = marks[: BLOCKS + width // LANES]
     counts = counts[:size].reshape((span[ROWS], width))
     table = table[:size].reshape((span[ROWS], width))
-    return rows, weight, cell, step, counts, table, labels, sizes[:width], j, totals
+    return rows, weight, cell, step, counts, table, labels, sizes[:width], j, totals, marks
+
+
+@inner
+def remembered(span, held, scratch):
+    """What is remembered of gains, as the moves take it."""
+    known, near, stamps, alpha, block = scratch[0]
+    width, n = span[WIDTH], held[2].shape[0]
+    n_marks = BLOCKS + width // LANES
+    known, stamps = known[: n * width], stamps[: n * n_marks]
+    return known.reshape((n, width)), near, stamps.reshape((n, n_marks)), alpha, block[:width]
 
 
 @inner
@@ -64,19 +76,20 @@ def _gather(flat, n_rows, width, active, n_active, less, fill):
 @inner
 def widen(span, given, held):
     """Twice as many columns."""
-    counts, table, _, sizes, _, _ = held
+    counts, table, _, sizes, _, _, marks = held
     width = span[WIDTH]
     more = min(2 * width, sizes.shape[0])
     _spread(counts, span[ROWS], width, more, 0)
     _spread(table, span[ROWS], width, more, given[3][0])
     sizes[width:more] = 0
     span[WIDTH] = more
+    forget(marks)
 
 
 @inner
 def _fit(span, given, held):
     """Make tables narrow if they are much wider than their clusters need."""
-    counts, table, labels, sizes, _, _ = held
+    counts, table, labels, sizes, _, _, marks = held
     width, found = span[WIDTH], 0
     active, became = np.empty(width, np.int64), np.empty(width, np.int64)
     for k in range(width):
@@ -93,6 +106,7 @@ def _fit(span, given, held):
     for i in range(labels.shape[0]):
         labels[i] = became[labels[i]]
     span[WIDTH] = less
+    forget(marks)
 
 
 @inner
@@ -142,10 +156,11 @@ def count(given, held):
     """
     rows, weight, cell, step = given
     counts, table, labels, j = held[4], held[5], held[6], held[8]
+    forget(held[10])
     counts[:], table[:], j[:] = 0, step[0], 0.0
     for i in range(labels.shape[0]):
         if labels[i] >= 0:
-            _add(rows[i], labels[i], weight[i], cell, step, counts, table, j)
+            _add(rows[i], labels[i], weight[i], cell, step, counts, table, j, held[10])
 
 
 @inner
@@ -154,7 +169,7 @@ def settle(seed, n_sweeps, budget, limit, at, span, given, held, slanted, scratc
 
     Only as far as ``budget[0]``, in cells of tables, lasts, which becomes what is left of it.
     """
-    block, gains, own, trial, quiet, order = scratch
+    _, own, trial, quiet, order = scratch
     is_linear, curve, bends, _, _, bent_slope, doubt = line
     _fit(span, given, held)
     reorder(seed, order)
@@ -165,7 +180,7 @@ def settle(seed, n_sweeps, budget, limit, at, span, given, held, slanted, scratc
         while done < last:
             done, slope, value = sweep(
                 order, done, last, *tables(span, given, held), slanted[0], slanted[1], slope, limit,
-                block[:width], gains[:width], own, curve, bends, *shape, is_linear, value, doubt,
+                remembered(span, held, scratch), own, curve, bends, *shape, is_linear, value, doubt,
                 trial, quiet,
             )  # fmt: skip
             if done < last:
@@ -222,17 +237,16 @@ def load(n_usual, at, span, given, held, slanted, scratch, shape, line):
 @inner
 def put_in(seed, limit, at, span, given, held, slanted, scratch, shape, line):
     """Put in all items in random order, by the loss made linear at the draws."""
-    block, gains, order = scratch[0], scratch[1], scratch[5]
+    order = scratch[4]
     reorder(seed, order)
-    n, done, width = order.shape[0], np.int64(0), span[WIDTH]
+    n, done = order.shape[0], np.int64(0)
     while done < n:
         done = allocate(
-            order, done, *tables(span, given, held), slanted[0], line[4], limit, block[:width],
-            gains[:width],
+            order, done, *tables(span, given, held), slanted[0], line[4], limit,
+            remembered(span, held, scratch),
         )  # fmt: skip
         if done < n:
             widen(span, given, held)
-            width = span[WIDTH]
     linearise(at, held, slanted, shape, line)
 
 
@@ -240,9 +254,9 @@ def put_in(seed, limit, at, span, given, held, slanted, scratch, shape, line):
 def merge_all(offsets, at, span, given, held, slanted, scratch, shape, line):
     """Merge clusters, the best pairs first, as long as any gains; say whether any did."""
     t, p, num, den, w_total, n_total = shape
-    cell, trial, any_merged = given[2], scratch[3], False
+    cell, trial, any_merged = given[2], scratch[2], False
     while True:
-        counts, table, labels, sizes, j, totals = tables(span, given, held)[4:]
+        counts, table, labels, sizes, j, totals, marks = tables(span, given, held)[4:]
         width, n_best = span[WIDTH], max(_MERGERS, np.count_nonzero(sizes) // 16)
         gains, pairs = np.zeros((width, width)), np.empty((n_best, 2), np.int64)
         values = np.empty(n_best)
@@ -260,7 +274,7 @@ def merge_all(offsets, at, span, given, held, slanted, scratch, shape, line):
             return any_merged
         value = merge(
             pairs[best], at[VALUE], offsets, counts, table, cell, given[3], labels, sizes, j,
-            totals, *shape, trial,
+            totals, marks, *shape, trial,
         )  # fmt: skip
         if not value < at[VALUE]:
             return any_merged
@@ -273,11 +287,13 @@ def made(n, offsets, counts, alpha):
     """What runs hold besides labels and tables, and share between them."""
     m, n_rows = offsets.shape[0] - 1, offsets[-1]
     most = counts.shape[0] // n_rows
-    scratch = (
-        np.empty(most, np.float32), np.empty(most), np.empty(m), np.empty(m), np.zeros(2, np.int64),
-        np.empty(n, np.int64),
+    n_marks = BLOCKS + most // LANES
+    memo = (
+        np.empty(n * most), np.empty(n), np.full(n * n_marks, -1), np.full(m, np.nan, np.float32),
+        np.empty(most, np.float32),
     )  # fmt: skip
-    totals = np.zeros(most, np.int64), np.zeros(m), np.zeros(1)
+    scratch = memo, np.empty(m), np.empty(m), np.zeros(2, np.int64), np.empty(n, np.int64)
+    totals = np.zeros(most, np.int64), np.zeros(m), np.zeros(1), np.zeros(n_marks, np.int64)
     slanted = alpha.astype(np.float32), alpha.copy()
     return np.zeros(2), np.array([LANES, n_rows]), totals, slanted, scratch
 
@@ -296,11 +312,11 @@ def quick(
     """
     given, shape = (rows, weight, cell, step), (t, p, num, den, w_total, n_total)
     line = is_linear, curve, bends, alpha, slope, bent_slope, doubt
-    at, span, (sizes, j, totals), slanted, scratch = made(
+    at, span, (sizes, j, totals, marks), slanted, scratch = made(
         partitions.shape[1], offsets, counts, alpha
     )
     for r in range(partitions.shape[0]):
-        held = (counts, table, partitions[r], sizes, j, totals)
+        held = (counts, table, partitions[r], sizes, j, totals, marks)
         rest = (at, span, given, held, slanted, scratch, shape, line)
         if not load(n_usual, *rest):
             put_in(seeds[r], limit, *rest)

@@ -6,6 +6,7 @@ import numpy as np
 
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_draws import expected
+from partita.kernels.greedy_memo import touch
 
 
 @jit
@@ -82,8 +83,8 @@ def merged(counts, offsets, pairs, sizes, cell, t, p, j, e, num, den, w, n, tria
 
 @jit
 def merge(
-    pairs, value, offsets, counts, table, cell, step, labels, sizes, j, totals, t, p, num, den,
-    w_total, n_total, trial,
+    pairs, value, offsets, counts, table, cell, step, labels, sizes, j, totals, marks, t, p,
+    num, den, w_total, n_total, trial,
 ):  # fmt: skip
     """Merge the clusters of each pair, or what they have become, if that lowers the loss.
 
@@ -106,6 +107,8 @@ def merge(
                 became[k] = b
         sizes[b] += sizes[a]
         sizes[a] = 0
+        touch(a, marks)
+        touch(b, marks)
         for r in range(counts.shape[0]):
             counts[r, b] += counts[r, a]
             counts[r, a] = 0

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _free, _gains, _shift, expected, mine, slopes
+from partita.kernels.greedy_draws import _free, _shift, expected, slopes
+from partita.kernels.greedy_memo import is_old, is_own_old, look, place, renew, renew_own
 
 POINTS = 12  # of the grid for what e costs, on either side
 _FIRSTS = 64  # single moves that gain on the linearised loss, at most
@@ -19,22 +20,28 @@ _FIRSTS = 64  # single moves that gain on the linearised loss, at most
 
 @inner
 def _score(
-    rows, weight, cell, step, counts, table, labels, sizes, alpha32, alpha, slope, fresh, block,
-    gains, own, scores,
+    rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, alpha, slope, fresh,
+    memo, own, scores,
 ):  # fmt: skip
     """Fill ``scores[i, k]`` with what item i would gain in column k; return most, and most of e."""
+    known, near, stamps, last, block = memo
+    look(alpha32, marks, last)
     most, widest = -np.inf, 0.0
     for i in range(labels.shape[0]):
         w, old = weight[i], labels[i]
-        _gains(rows[i], w, cell, counts, table, alpha32, block, gains)
-        lost = mine(rows[i], old, w, cell, step, counts, alpha32, alpha, own)
+        x = place(i, stamps)
+        if is_old(x, marks, stamps):
+            renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, block)
+        if is_own_old(x, old, marks, stamps):
+            renew_own(x, i, rows, old, w, cell, step, counts, alpha32, marks, near, stamps)
+        lost = near[x]
         freed = cell[sizes[old]] - cell[sizes[old] - w]
         is_alone = sizes[old] == w
         for k in range(sizes.shape[0]):
             scores[i, k] = -np.inf
             if k != old and (sizes[k] > 0 or (k == fresh and not is_alone)):
                 de = cell[sizes[k] + w] - cell[sizes[k]] - freed
-                scores[i, k] = gains[k] - lost - slope * de
+                scores[i, k] = known[x, k] - lost - slope * de
                 most = max(most, scores[i, k])
                 widest = max(widest, abs(de))
     return most, widest
@@ -82,23 +89,25 @@ def _partners(firsts, seconds, scores, weight, cell, labels, sizes, cost, reach,
 
 @jit
 def exchange(
-    tries, n_rounds, rows, weight, cell, step, counts, table, labels, sizes, j, totals, alpha32,
-    alpha, limit, block, gains, own, t, p, num, den, w_total, n_total, value, scores, cost,
+    tries, n_rounds, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks,
+    alpha32, alpha, limit, memo, own, is_linear, t, p, num, den, w_total, n_total, value, scores,
+    cost,
 ):  # fmt: skip
     """Move pairs of items that together gain, again and again, ``tries`` of them at a time.
 
     Each pair is kept only if the loss is lower, exactly. Returns the loss afterwards, and whether
-    there were rounds enough to find no more.
+    there were rounds enough to find no more. Where the loss ``is_linear`` in j, alpha stays.
     """
     width = scores.shape[1]
     flat = scores.ravel()
+    new32, new = (alpha32.copy(), alpha.copy()) if is_linear else (alpha32, alpha)
     for _ in range(n_rounds):
         before = value
         fresh = _free(sizes, limit)
-        slope = slopes(t, p, j, totals[0], 0.0, num, den, w_total, n_total, alpha32, alpha)[0]
+        slope = slopes(t, p, j, totals[0], 0.0, num, den, w_total, n_total, new32, new)[0]
         most, widest = _score(
-            rows, weight, cell, step, counts, table, labels, sizes, alpha32, alpha, slope, fresh,
-            block, gains, own, scores,
+            rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, alpha, slope,
+            fresh, memo, own, scores,
         )  # fmt: skip
         least = 1e-12 * max(1.0, value)
         if most <= least:
@@ -122,14 +131,18 @@ def exchange(
             old, old2 = labels[i], labels[i2]
             if old == k or old2 == k2:
                 continue
-            _shift(rows[i], old, k, weight[i], cell, step, counts, table, sizes, j, totals)
-            _shift(rows[i2], old2, k2, weight[i2], cell, step, counts, table, sizes, j, totals)
+            _shift(rows[i], old, k, weight[i], cell, step, counts, table, sizes, j, totals, marks)
+            _shift(
+                rows[i2], old2, k2, weight[i2], cell, step, counts, table, sizes, j, totals, marks
+            )
             found = expected(t, p, j, totals[0], num, den, w_total, n_total)
             if found < value - least:
                 value, labels[i], labels[i2] = found, k, k2
                 continue
-            _shift(rows[i2], k2, old2, weight[i2], cell, step, counts, table, sizes, j, totals)
-            _shift(rows[i], k, old, weight[i], cell, step, counts, table, sizes, j, totals)
+            _shift(
+                rows[i2], k2, old2, weight[i2], cell, step, counts, table, sizes, j, totals, marks
+            )
+            _shift(rows[i], k, old, weight[i], cell, step, counts, table, sizes, j, totals, marks)
         if value == before or _free(sizes, sizes.shape[0] + 1) == -2:
             return value, value == before
     return value, False

@@ -14,6 +14,9 @@ from numba.extending import intrinsic
 from partita.kernels._compile import inner
 
 LANES = 8
+MOST = 4  # vectors that are summed at once
+_UNROLL = 4  # terms of a sum that do not wait for each other
+TERMS = 1024  # of a sum in single precision
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 _INDEX = ir.IntType(64)
@@ -38,22 +41,23 @@ def _spread(builder, scalar):
     return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), mask)
 
 
-def _emit(context, builder, signature, args, n_vectors, unroll):
-    """Emit out[:] = sum over m of weights[m] * table[rows[m], column : column + 8 * n_vectors]."""
+def _emit(context, builder, signature, args, n_vectors):
+    """Emit out[:] = Σ_m weights[m] * table[rows[base + m], column : column + 8 * n_vectors]."""
     parts = [
         cgutils.create_struct_proxy(kind)(context, builder, value=value)
         for kind, value in zip(signature.args, args, strict=True)
         if isinstance(kind, types.Array)
     ]
     table, rows, weights, out = (part.data for part in parts)
-    start, stop, width, column = (
+    base, start, stop, width, column, _ = (
         value
         for kind, value in zip(signature.args, args, strict=True)
         if not isinstance(kind, types.Array)
     )
+    rows = builder.gep(rows, [base])
     zero = ir.Constant(_VECTOR, [0.0] * LANES)
     sums = [
-        [cgutils.alloca_once_value(builder, zero) for _ in range(n_vectors)] for _ in range(unroll)
+        [cgutils.alloca_once_value(builder, zero) for _ in range(n_vectors)] for _ in range(_UNROLL)
     ]
 
     def add(m, lane):
@@ -62,22 +66,22 @@ def _emit(context, builder, signature, args, n_vectors, unroll):
         weight = _spread(builder, builder.load(builder.gep(weights, [m])))
         for v in range(n_vectors):
             values = _load(builder, table, builder.add(offset, _index(LANES * v)))
-            product = builder.fmul(weight, values, flags=("fast",))
-            total = builder.fadd(builder.load(sums[lane][v]), product, flags=("fast",))
+            product = builder.fmul(weight, values, flags=("contract",))
+            total = builder.fadd(builder.load(sums[lane][v]), product, flags=("contract",))
             builder.store(total, sums[lane][v])
 
-    whole = builder.sdiv(builder.sub(stop, start), _index(unroll))
+    whole = builder.sdiv(builder.sub(stop, start), _index(_UNROLL))
     with cgutils.for_range(builder, whole) as loop:
-        first = builder.add(start, builder.mul(loop.index, _index(unroll)))
-        for lane in range(unroll):
+        first = builder.add(start, builder.mul(loop.index, _index(_UNROLL)))
+        for lane in range(_UNROLL):
             add(builder.add(first, _index(lane)), lane)
-    rest = builder.add(start, builder.mul(whole, _index(unroll)))
+    rest = builder.add(start, builder.mul(whole, _index(_UNROLL)))
     with cgutils.for_range(builder, builder.sub(stop, rest)) as loop:
         add(builder.add(rest, loop.index), 0)
     for v in range(n_vectors):
         total = builder.load(sums[0][v])
-        for lane in range(1, unroll):
-            total = builder.fadd(total, builder.load(sums[lane][v]), flags=("fast",))
+        for lane in range(1, _UNROLL):
+            total = builder.fadd(total, builder.load(sums[lane][v]), flags=("contract",))
         pointer = builder.bitcast(
             builder.gep(out, [builder.add(column, _index(LANES * v))]), _VECTOR.as_pointer()
         )
@@ -85,25 +89,27 @@ def _emit(context, builder, signature, args, n_vectors, unroll):
     return context.get_dummy_value()
 
 
-def _summing(n_vectors, unroll):
-    @intrinsic
-    def rows_sum(typingctx, table, rows, weights, start, stop, width, column, out):
-        signature = types.void(
-            table, rows, weights, types.intp, types.intp, types.intp, types.intp, out
-        )
-
-        def codegen(context, builder, signature, args):
-            return _emit(context, builder, signature, args, n_vectors, unroll)
-
-        return signature, codegen
-
-    return rows_sum
+def _emit_blocks(context, builder, signature, args):
+    """Emit the sums of ``_emit`` for columns from k to end, one to four blocks of eight."""
+    *rest, k, end, out = args
+    n_blocks = builder.sdiv(builder.sub(end, k), _index(LANES))
+    for n_vectors in range(1, MOST + 1):
+        with builder.if_then(builder.icmp_signed("==", n_blocks, _index(n_vectors))):
+            _emit(context, builder, signature, (*rest, k, end, out), n_vectors)
+    return context.get_dummy_value()
 
 
-_sum_1 = _summing(1, 4)
-_sum_2 = _summing(2, 4)
-_sum_3 = _summing(3, 2)
-_sum_4 = _summing(4, 2)
+@intrinsic
+def sum_blocks(typingctx, table, rows, weights, base, start, stop, width, k, end, out):
+    """Add rows of a table up; see ``weighted_rows``.
+
+    ``out[k:end]`` becomes the sum of ``weights[m] * table[r, k:end]``, m from start to stop, where
+    r is number ``base`` + m in memory of ``rows``. There are one to four blocks of eight columns;
+    how a sum is rounded does not depend on the columns that are summed with it.
+    """
+    size = types.intp
+    signature = types.void(table, rows, weights, size, size, size, size, size, size, out)
+    return signature, _emit_blocks
 
 
 @inner
@@ -122,17 +128,10 @@ def weighted_rows(table, rows, weights, width, block, out):
     n = rows.shape[0]
     for k in range(width):
         out[k] = 0.0
-    for start in range(0, n, 1024):
-        stop = min(n, start + 1024)
-        column = 0
-        while column + 32 <= width:
-            _sum_4(table, rows, weights, start, stop, width, column, block)
-            column += 32
-        if column + 24 <= width:
-            _sum_3(table, rows, weights, start, stop, width, column, block)
-        elif column + 16 <= width:
-            _sum_2(table, rows, weights, start, stop, width, column, block)
-        elif column < width:
-            _sum_1(table, rows, weights, start, stop, width, column, block)
+    for start in range(0, n, TERMS):
+        stop = min(n, start + TERMS)
+        for k in range(0, width, MOST * LANES):
+            end = min(width, k + MOST * LANES)
+            sum_blocks(table, rows, weights, 0, start, stop, width, k, end, block)
         for k in range(width):
             out[k] += block[k]

@@ -15,16 +15,24 @@ if TYPE_CHECKING:
     from partita.search._greedy_draws import DrawsProblem
     from partita.typing import IntArray
 
-    # labels, j, e, the slope in e, the loss
-    Saved: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64], float, float, float]
+    # labels, j, e, the slope in e, the loss, marks
+    Saved: TypeAlias = tuple[
+        NDArray[np.int64], NDArray[np.float64], float, float, float, NDArray[np.int64]
+    ]
 
 _SPARE = 64  # columns that are added at a time, or an eighth of those there are
+_REMEMBERED = 4_000_000  # gains of items in columns, at most
 CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
 
 
 def compiled() -> Any:
     """The compiled moves; they know arrays, not types."""
     return kernels.greedy_draws
+
+
+def _memo() -> Any:
+    """What remembers gains, compiled."""
+    return kernels.greedy_memo
 
 
 class DrawsTables:
@@ -41,6 +49,7 @@ class DrawsTables:
         self._value, self._doubt = np.inf, p.doubt
         self._counts = Room(p.count_type)
         self._table = Room(np.float32)
+        self.marks = np.zeros(1, dtype=np.int64)
         self._widen(LANES)
         self.counts[:] = 0
 
@@ -54,7 +63,25 @@ class DrawsTables:
     def _make_columns(self, width: int) -> None:
         """Make what has an entry for each column."""
         self.sizes = np.zeros(width, dtype=np.int64)
-        self._block, self._gains = np.zeros(width, dtype=np.float32), np.zeros(width)
+        self._make_memo(width)
+
+    def _make_memo(self, width: int) -> None:
+        """Make what gains are remembered in, of none yet; see the kernel."""
+        p, n_marks = self.problem, _memo().BLOCKS + width // LANES
+        n = p.n if p.n * width <= _REMEMBERED else 1
+        self.memo = (
+            np.empty((n, width)), np.empty(n), np.full((n, n_marks), -1, dtype=np.int64),
+            np.full(p.m, np.nan, dtype=np.float32), np.empty(width, dtype=np.float32),
+        )  # fmt: skip
+        self.marks = np.full(n_marks, self.marks[0])
+        self._forget()
+
+    def _forget(self) -> None:
+        """Note that all counts have changed."""
+        moves = _memo()
+        blocks = self.marks[moves.BLOCKS :]
+        blocks[:] = self.marks[moves.COUNTER] + np.arange(1, blocks.size + 1)
+        self.marks[moves.COUNTER] += blocks.size
 
     def grow(self, n_columns: int) -> None:
         """Make room for ``n_columns`` clusters and some more, keeping those there are."""
@@ -98,6 +125,7 @@ class DrawsTables:
         p, inside = self.problem, self.labels >= 0
         self.sizes[:] = np.bincount(self.labels[inside], p.weight[inside], self.sizes.size)
         compiled().load(p.rows, p.weight, self.labels, self.counts)
+        self._forget()
 
     def _derive(self) -> None:
         """Recompute the table and j from the counts."""
@@ -164,7 +192,7 @@ class DrawsTables:
         p = self.problem
         return (
             p.rows, p.weight, p.cell, p.step, self.counts, self.table, self.labels, self.sizes,
-            self.j, self.totals,
+            self.j, self.totals, self.marks,
         )  # fmt: skip
 
     def _loss(self, j: NDArray[np.float64], e: float) -> float:
@@ -187,12 +215,18 @@ class DrawsTables:
 
     def save(self) -> Saved:
         """What :meth:`restore` needs to come back here."""
-        return self.labels.copy(), self.j.copy(), float(self.totals[0]), self.slope, self._value
+        return (
+            self.labels.copy(), self.j.copy(), float(self.totals[0]), self.slope, self._value,
+            self.marks.copy(),
+        )  # fmt: skip
 
     def restore(self, saved: Saved) -> None:
         """Go back to where :meth:`save` was called."""
         changed = (self.labels != saved[0]).nonzero()[0]
         self._move(changed, saved[0][changed])
-        self.j[:], self.totals[0], self.slope, self._value = saved[1:]
+        self.j[:], self.totals[0], self.slope, self._value, marks = saved[1:]
+        if marks.size == self.marks.size:  # else the tables have another width
+            blocks = _memo().BLOCKS
+            self.marks[blocks:] = marks[blocks:]
         if not self.problem.is_linear:
             self.linearise()

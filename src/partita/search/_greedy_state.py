@@ -48,8 +48,7 @@ class DrawsState(DrawsTables):
         while done < items.size:
             end = min(items.size, done + self.visits)
             done = compiled().allocate(
-                items[:end], done, *self._tables(), self.alpha32, self.slope, limit, self._block,
-                self._gains,
+                items[:end], done, *self._tables(), self.alpha32, self.slope, limit, self.memo,
             )  # fmt: skip
             if done < items.size and is_up():
                 self._put_in_largest(items[done:])
@@ -71,7 +70,7 @@ class DrawsState(DrawsTables):
             end = min(items.size, done + self.visits)
             done = moves.sequence(
                 items[:end], done, *self._tables(), self.alpha32, self.alpha, self.slope, limit,
-                self._block, self._gains, p.p, p.num, p.den, t, seen,
+                self.memo, p.p, p.num, p.den, t, seen,
             )  # fmt: skip
             if done < items.size and is_up():
                 self._put_in_largest(items[done:])
@@ -96,7 +95,7 @@ class DrawsState(DrawsTables):
             end = min(last, done + self.visits)
             done, slope, self._value = compiled().sweep(
                 items, done, end, *self._tables(), self.alpha32, self.alpha, slope, limit,
-                self._block, self._gains, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
+                self.memo, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
                 p.total, p.is_linear, self._value, self._doubt, self._trial, self.quiet,
             )  # fmt: skip
             if done < end:
@@ -124,7 +123,7 @@ class DrawsState(DrawsTables):
         p = self.problem
         return (
             self.alpha32, self.alpha, p.bent_slope if p.is_linear else self.slope, limit,
-            self._block, self._gains, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
+            self.memo, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
             p.total, p.is_linear, self._doubt, self._trial, self.quiet,
         )  # fmt: skip
 
@@ -160,7 +159,7 @@ class DrawsState(DrawsTables):
             end = min(last, done + self.visits)
             done = moves.soften(
                 items, done, end, *self._tables(), self.alpha32, self.alpha, p.slope, limit,
-                self._block, self._gains, self._own, is_curved, p.t, p.p, p.num, p.den, p.w,
+                self.memo, self._own, is_curved, p.t, p.p, p.num, p.den, p.w,
                 p.total, widths,
             )  # fmt: skip
             if done < end:
@@ -188,12 +187,9 @@ class DrawsState(DrawsTables):
         scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * moves.POINTS + 1)
         value, self.has_exchanged = moves.exchange(
             tries, max(1, self.visits // p.n), *self._tables(), self.alpha32, self.alpha, limit,
-            self._block, self._gains, self._own, p.t, p.p, p.num, p.den, p.w, p.total,
-            self._value, scores, cost,
+            self.memo, self._own, p.is_linear, p.t, p.p, p.num, p.den, p.w, p.total, self._value,
+            scores, cost,
         )  # fmt: skip
-        if p.is_linear:
-            self.alpha[:] = p.alpha
-            self.alpha32[:] = p.alpha
         is_better = bool(value < self._value)
         if is_better or not p.is_linear:
             self.linearise()
@@ -209,7 +205,7 @@ class DrawsState(DrawsTables):
         fresh = int(np.flatnonzero(self.sizes == 0)[0]) if self.n_clusters < limit else -1
         value = moves.chains(
             n_nearest, depth, hopeless, *self._tables(), self.alpha32, self.alpha, self.slope,
-            fresh, self._block, self._gains, self._own, p.t, p.p, p.num, p.den, p.w, p.total,
+            fresh, self.memo, self._own, p.t, p.p, p.num, p.den, p.w, p.total,
             self._value, np.empty((p.n, self.sizes.size)),
         )  # fmt: skip
         is_better = bool(value < self._value)
@@ -299,7 +295,8 @@ class DrawsState(DrawsTables):
         p = self.problem
         value = _merging().merge(
             pairs, self._value, p.offsets, self.counts, self.table, p.cell, p.step, self.labels,
-            self.sizes, self.j, self.totals, p.t, p.p, p.num, p.den, p.w, p.total, self._trial,
+            self.sizes, self.j, self.totals, self.marks, p.t, p.p, p.num, p.den, p.w, p.total,
+            self._trial,
         )  # fmt: skip
         is_better = bool(value < self._value)
         if is_better:
