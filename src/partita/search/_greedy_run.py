@@ -195,12 +195,12 @@ class Run:
 
     def _settle_if_promising(self, order: NDArray[np.int64], bar: float) -> None:
         """Sweep a few times, unless another as good as the last would not come below ``bar``."""
-        state, last = self.state, np.inf
+        state = self.state
         for _ in range(SETTLED):
+            last = state.value
             self.settle(order, 1)
             if state.quiet[0] >= state.quiet[1] or state.value - bar > last - state.value:
                 return
-            last = state.value
 
     def _bar(self, is_wide: bool) -> float:
         """The loss that an attempt must come below to go on."""
