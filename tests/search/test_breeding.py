@@ -12,7 +12,7 @@ import partita as pt
 from partita import losses
 from partita.evidence import as_evidence
 from partita.partitions import canonical
-from partita.search import _greedy_plan
+from partita.search import _greedy_brood
 from partita.search._greedy_breeding import _apart, _child, breed
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_ends import Found
@@ -86,9 +86,9 @@ def test_no_place_is_taken_by_what_is_worse(seed):
     before = sorted({end.labels.tobytes(): end.value for end in ends}.values())
     after = [end.value for end in bred]
     assert after == sorted(after)
-    assert len(after) == len(before)
-    assert np.all(np.array(after) <= before)
-    assert sum(after) < sum(before)
+    assert 1 < len(after) <= len(before)  # two that have come to the same are one
+    assert after[0] < before[0]
+    assert np.all(np.array(after) <= before[len(before) - len(after) :])
     for end in bred:
         exact = float(pt.expected_loss(end.labels, draws, loss="id"))
         assert end.value == pytest.approx(exact, rel=1e-12)
@@ -110,22 +110,46 @@ def test_it_ends_in_vain_without_a_second_end_and_when_time_is_up():
     assert breed([other, end], lambda starts: [low], np.random.default_rng(0), 9)[0] is low
 
 
+def test_ends_that_come_to_the_same_are_one_and_litters_in_vain_end_it():
+    best, litters = Found(0.5, np.array([0, 0, 1, 1]), "bred"), []
+
+    def run(starts):
+        litters.append(len(starts))
+        return [best for _ in starts]
+
+    ends = [Found(1.0 + k, np.eye(4, dtype=np.int64)[k], "some") for k in range(4)]
+    bred = breed(ends, run, np.random.default_rng(0), 99)
+    assert bred[0] is best
+    assert len(bred) < len(ends)
+    assert len(litters) < 20
+
+
+def test_what_a_child_takes_over_lies_side_by_side():
+    """Of a line of clusters in two parents, one a step further, neighbours are taken over."""
+    one, other = np.arange(40) // 4, (np.arange(40) + 2) // 4
+    for seed in range(20):
+        child = _child(one, other, np.random.default_rng(seed))
+        whole = [k for k in range(10) if np.ptp(child[one == k]) == 0]
+        taken = [k for k in whole if (child == child[4 * k]).sum() == 4]
+        assert taken == list(range(taken[0], taken[-1] + 1))
+
+
 def test_where_first_runs_end_apart_in_many_clusters_their_ends_are_bred(monkeypatch):
-    """On few draws, and after long runs; lower on average than without, the same on two threads."""
+    """And once more with new starts; lower on average than without, the same on two threads."""
     draws = two_weak_modes(150, 400, 20, 1)
-    bred, real = [], _greedy_plan.breed
+    bred, real = [], _greedy_brood.breed
 
     def noted(ends, *rest):
         bred.append(len(ends))
         return real(ends, *rest)
 
-    monkeypatch.setattr(_greedy_plan, "breed", noted)
+    monkeypatch.setattr(_greedy_brood, "breed", noted)
     found = [pt.estimate(draws, loss="id", rng=seed) for seed in (1, 2)]
-    assert len(bred) == 4
-    assert min(bred) > 1
+    assert len(bred) >= 4
+    assert max(bred) > 1
     again = pt.estimate(draws, loss="id", rng=1, n_jobs=2)
     assert_array_equal(again.labels, found[0].labels)
-    monkeypatch.setattr(_greedy_plan, "breed", lambda ends, *rest: list(ends))
+    monkeypatch.setattr(_greedy_brood, "breed", lambda ends, *rest: list(ends))
     without = [pt.estimate(draws, loss="id", rng=seed) for seed in (1, 2)]
     assert np.mean([best.expected_loss for best in found]) < np.mean(
         [best.expected_loss for best in without]

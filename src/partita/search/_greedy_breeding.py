@@ -1,9 +1,9 @@
 """Breeding: new starts from two ends of runs, some clusters of one and the rest as in the other.
 
 Where runs end in many places, each has some clusters right that another has wrong. A child of two
-ends takes some whole clusters of one over and parts all other items as the other does; a quick run
-from there ends, often, below both. It takes the place of the parent that it is more like, so that
-the ends stay unlike each other for long (crowding; Mahfoud 1995), as in genetic searches of
+ends takes some neighbouring clusters of one over and parts all other items as the other does; a
+quick run from there ends, often, below both. It takes the place of the parent that it is more like,
+so that the ends stay unlike each other for long (crowding; Mahfoud 1995), as in genetic searches of
 partitions (Gribel & Vidal 2019).
 """
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Labels: TypeAlias = NDArray[np.int64]
 
 _LITTER = 4  # children at a time
-_BARREN = 6  # litters in a row that are in vain
-_TAKEN = 0.3, 0.7  # share of the clusters that come from one parent
+_BARREN = 10  # litters in a row that are in vain
+_TAKEN = 0.1, 0.5  # share of the items whose clusters come from one parent
 
 
 def breed(
@@ -41,7 +41,9 @@ def breed(
     """
     pool, barren = best_of(ends, len(ends)), 0
     known = {one.labels.tobytes() for one in pool}
-    for _ in range(n_litters if len(pool) > 1 else 0):
+    for _ in range(n_litters):
+        if len(pool) < 2 or barren == _BARREN:
+            break
         pairs = [rng.choice(len(pool), 2, replace=False) for _ in range(_LITTER)]
         children = run([_child(pool[a].labels, pool[b].labels, rng) for a, b in pairs])
         if len(children) < len(pairs):  # time is up
@@ -50,20 +52,30 @@ def breed(
         barren += 1
         for pair, child in zip(pairs, children, strict=True):
             like = min(pair, key=lambda a: _apart(child.labels, pool[a].labels))
-            key = child.labels.tobytes()
-            if key not in known and child.value < pool[like].value:
-                known.add(key)
-                pool[like], barren = child, 0
-        if barren == _BARREN:
-            break
+            if child.value < pool[like].value:
+                barren = barren if child.labels.tobytes() in known else 0
+                pool[like] = child
+            known.add(child.labels.tobytes())
+        pool = best_of(pool, len(pool))
     return best_of(pool, len(pool))
 
 
 def _child(one: Labels, other: Labels, rng: np.random.Generator) -> Labels:
-    """Some clusters of one partition, the rest of the items as the other has them."""
-    n_clusters = int(one.max()) + 1
-    is_taken = rng.random(n_clusters) < rng.uniform(*_TAKEN)
-    return canonical(np.where(is_taken[one], one, n_clusters + other))
+    """Some clusters of one partition, the rest of the items as the other has them.
+
+    Those taken lie side by side: each but the first meets a cluster of the other that one before
+    it meets, too, as long as there is such a one. So the child is like one parent in one place and
+    like the other elsewhere.
+    """
+    meets = np.zeros((int(one.max()) + 1, int(other.max()) + 1), dtype=bool)
+    meets[one, other] = True
+    sizes, wanted = np.bincount(one), rng.uniform(*_TAKEN) * one.size
+    taken = np.zeros(sizes.size, dtype=bool)
+    taken[one[rng.integers(one.size)]] = True
+    while sizes[taken].sum() < wanted and not taken.all():
+        beside = meets[:, meets[taken].any(axis=0)].any(axis=1) & ~taken
+        taken[rng.choice(np.flatnonzero(beside if beside.any() else ~taken))] = True
+    return canonical(np.where(taken[one], one, sizes.size + other))
 
 
 def _apart(one: Labels, other: Labels) -> int:

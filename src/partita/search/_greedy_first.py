@@ -9,6 +9,7 @@ import numpy as np
 
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import best_of, gathered, swept, unseen
+from partita.search._greedy_size import FEW_CLUSTERS, MANY_CLUSTERS
 
 if TYPE_CHECKING:
     from partita.search._greedy_ends import Found
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from partita.search._greedy_runs import Runs, Task
     from partita.search._greedy_size import Size
 
-FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
-MANY_CLUSTERS = 24  # beyond which ends that agree tell less
 _LEVEL = 1e-4  # relative difference of losses on few draws that are taken to agree
 _LEVEL_BENT = 1e-5  # the same of a loss that bends
 _NOISE = 0.02  # relative difference of losses on few draws that may be the other way on all
@@ -32,7 +31,8 @@ _FEW_OF_ALL = 0.3  # share of the items, up to which clusters are few for that
 _SWEPT_ALONE = 5_000_000  # items times items times draws, beyond which that would take too long
 _GATHERED = 2  # ends whose single items are put together
 _RUGGED = 0.34  # share of runs that ended where no other did, from which on more are made
-_NEARLY = 0.5  # the same, up to which they nearly agree, and beyond which still more are made
+_NEARLY, _NEARLY_BENT = 0.5, 0.4  # the same, up to which they nearly agree
+_SCATTERED = 0.5  # the same, beyond which still more are made
 _ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
     3,
     4,
@@ -42,7 +42,7 @@ _ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
 _MORE = 2  # more than that, on draws, where most of the runs ended where no other did
 _SWEPT_QUICK = 12_000_000  # items times draws times clusters, up to which long runs are quick
 _BRED = 300_000_000  # the same, for all litters
-_LEAST_BRED = 6  # litters, below which they are not worth it
+_LITTERS, _LEAST_BRED = 150, 12  # at most, and below which they are not worth it
 
 
 class First:
@@ -138,7 +138,19 @@ class First:
     @property
     def nearly_agree(self) -> bool:
         """Whether few of them ended where no other did, with not too many clusters to tell."""
-        return not (self.are_capped or self.are_many) and unseen(self.found) <= _NEARLY
+        most = _NEARLY_BENT if self.size.is_bent else _NEARLY
+        return not (self.are_capped or self.are_many) and unseen(self.found) <= most
+
+    @property
+    def breed_at_once(self) -> bool:
+        """Whether to breed before any long run, as these tell little where a loss bends.
+
+        Under VI so it is where runs are short and scattered. Else ends are bred where long runs
+        disagree.
+        """
+        size = self.size
+        is_far = size.is_brief and unseen(self.found) > _SCATTERED
+        return size.is_bent or size.is_product or (is_far and not size.is_curved)
 
     @property
     def are_many(self) -> bool:
@@ -172,19 +184,16 @@ class First:
         """Whether most ended where no other did, under a loss and of a size where more is tried."""
         size = self.size
         is_tried = size.is_brief if size.is_bent else size.is_curved and size.on_draws
-        return is_tried and unseen(self.found) > _NEARLY
+        return is_tried and unseen(self.found) > _SCATTERED
 
-    def n_litters(self, n_draws: int, most: int) -> int:
-        """How many litters to breed on so many draws: none but where that pays, and has time.
-
-        It does where a loss bends, and ends are unlike and of many clusters; fewer clusters are
-        put together anew from the blocks that ends share.
-        """
-        is_known = self.size.is_bent and self.are_many and not self.are_capped
-        if not is_known or unseen(self.found) <= _RUGGED:
+    def n_litters(self, shared: Problem) -> int:
+        """How many litters there is time for on the draws of a problem; none if ends agree."""
+        if not isinstance(shared, DrawsProblem) or self.are_capped:
             return 0
-        n_litters = _BRED // swept(self.size.n_items * n_draws, best_of(self.found, 1))
-        return min(most, n_litters) if n_litters >= _LEAST_BRED else 0
+        if unseen(self.found) <= _RUGGED:
+            return 0
+        n_litters = _BRED // swept(self.size.n_items * shared.m, best_of(self.found, 1))
+        return min(_LITTERS, n_litters) if n_litters >= _LEAST_BRED else 0
 
     def enough(self, *, is_crossed: bool) -> int:
         """How many long runs must end at the best."""

@@ -9,12 +9,12 @@ import numpy as np
 
 from partita import losses, validate
 from partita.search._common import Candidate
-from partita.search._greedy_breeding import breed
+from partita.search._greedy_brood import BREEDERS, Brood
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_crossing import crossed
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_ends import Found, best_of, swept, times_best
-from partita.search._greedy_first import FEW_CLUSTERS, MANY_CLUSTERS, First
+from partita.search._greedy_first import First
 from partita.search._greedy_kinds import Starts
 from partita.search._greedy_problem import problem
 from partita.search._greedy_runs import Runs
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
 _FAR = 0.01  # relative difference of the losses of quick runs, beyond which none is carried on
-_HURRIED = 0.5  # share of the patience where little is tried
 _ALSO = 1  # run from nothing besides those that are carried on early, where runs are short
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
@@ -45,8 +44,7 @@ _ANEW = 2  # runs from nothing on more draws, where those on few agree and there
 _MERGED = 2  # clusters up to which that is done of any draws: on few these may be too few
 _FRESH = 2  # times that more are begun, and once more where first runs are scattered
 _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
-_BREEDERS = 16  # ends of runs that are bred
-_LITTERS, _LITTERS_LONG = 30, 20  # of them, on few draws, and after long runs
+_KEPT = 2  # of those that have been bred, where more are begun
 _POOL = 12  # ends of runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _COUNTING = 2e-8  # seconds for each cell of a table that is filled for the first time
@@ -113,10 +111,9 @@ class Plan:
             if is_more and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends, is_near = self._early(few, shared, first.found)
-                is_double = is_near and times_best(ends) > 1
-                if is_double:
+                if is_near and times_best(ends) > 1:
                     better = self._bettered(few, shared, first, ends, _CROSSED_EARLY)
-                if is_double and not better:
+                if is_near and times_best(ends) > 1 and not better:
                     self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
                     return shared
             first.take_turn()
@@ -181,19 +178,28 @@ class Plan:
         """Carry the best of the first runs, and more, on until enough have ended at the best."""
         self.is_agreed &= not self.size.is_matrix_small
         self.is_rugged = first.are_rugged
-        bred = (
-            self._bred(few, first.runs, first, first.found, _LITTERS) if few is not shared else []
-        )
-        pool = best_of(bred or first.found, _POOL)
+        pool = best_of(first.found, _POOL)
+        n_litters = 0 if self.is_agreed else first.n_litters(shared)
+        if not (self.is_agreed or n_litters or few is shared):
+            pool = self._brood(few, first.runs).bred(pool, first.n_litters(few))
         crossing = self._crossed(few, shared, pool, _CROSSED)
+        if n_litters and first.breed_at_once:
+            pool = self._ranked(few, best_of(pool + crossing + more, BREEDERS))
+            if shared is not few:
+                pool = self._brood(shared, self.stages[-1]).settled(pool)
+            self._breed(shared, ends + pool, n_litters)
+            return
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
         enough = first.enough(is_crossed=bool(crossing))
-        for starts, is_new in self._rounds(first, shared, leaders, shared is not few):
+        for starts, is_new in self._rounds(first, leaders, shared is not few, bool(n_litters)):
             ends += self._carried(shared, starts, others, is_new)
             if self.is_agreed or times_best(ends) >= enough or self.clock.is_up():
                 break
             others = self._pooled(shared, ends, others)
+        else:
+            if n_litters:
+                self._breed(shared, self.found, n_litters)
         for _ in range(_AGAIN if crossing and not self.size.is_brief else 0):
             better = self._bettered(few, shared, first, self.found, _CROSSED)
             if not better or self.clock.is_up():
@@ -201,19 +207,31 @@ class Plan:
             ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
 
-    def _bred(
-        self, shared: Problem, runs: Runs, first: First, ends: list[Found], most: int
-    ) -> list[Found]:
-        """What is bred from the best ends of runs on some draws, where that pays; best first."""
-        if self.is_agreed or not isinstance(shared, DrawsProblem):
-            return []
+    def _brood(self, shared: Problem, runs: Runs) -> Brood:
+        return Brood(self.size, self.starts, shared, runs, self.rng)
 
-        def run(children: list[Labels]) -> list[Found]:
-            tasks = [("bred", labels, self.size.light) for labels in children]
-            return runs.of(shared, tasks, self.rng, patience=self.settings.patience)
+    def _breed(self, shared: Problem, ends: list[Found], n_litters: int) -> None:
+        """Breed the ends of runs, carry the best on, and again as long as that helps.
 
-        n_litters = first.n_litters(shared.m, most)
-        return breed(best_of(ends, _BREEDERS), run, self.rng, n_litters) if n_litters else []
+        Then once more with new starts, in whose children the best may be found wanting.
+        """
+        brood, best, n_long = self._brood(shared, self.stages[-1]), np.inf, 2
+        pool, is_checked = brood.filled(ends), not (self.size.is_brief or self.size.is_bent)
+        self.found += pool
+        while pool and not self.clock.is_up():
+            pool = brood.bred(pool, n_litters)
+            self.found += pool
+            if pool[0].value < best:
+                best, starts = pool[0].value, [f.again for f in pool[:n_long]]
+                others = [shared.items.compress(f.labels) for f in pool]
+                pool = best_of(pool + self._carried(shared, starts, others, False), BREEDERS)
+                n_long = 1
+            if pool[0].value < best:
+                best = pool[0].value
+            elif is_checked:
+                break
+            else:
+                pool, is_checked = brood.filled(pool[:_KEPT]), True
 
     @staticmethod
     def _pooled(shared: Problem, ends: list[Found], others: list[Labels]) -> list[Labels]:
@@ -238,13 +256,13 @@ class Plan:
         return [Found(*one, "crossing") for one in found]
 
     def _rounds(
-        self, first: First, shared: Problem, leaders: list[Found], is_more: bool
+        self, first: First, leaders: list[Found], is_more: bool, are_bred: bool
     ) -> Iterator[tuple[list[Start], bool]]:
         """Yield starts to carry further together, and whether no run on these draws was there.
 
         That is the best one if the first runs agree, with some from nothing if they saw few of
-        many draws, or if they merged nearly all on few; else the best, those that come next, what
-        is bred from all ends, and then others where that is quick.
+        many draws, or if they merged nearly all on few; else the best, those that come next, and
+        then others where that is quick.
         """
         size = self.size
         if self.is_agreed:
@@ -255,15 +273,10 @@ class Plan:
         n_rounds = 2 if swept(size.work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
-        known = {f.labels.tobytes() for f in self.found}
-        bred = self._bred(shared, self.stages[-1], first, self.found, _LITTERS_LONG)
-        new = [f for f in bred if f.labels.tobytes() not in known]
-        self.found += new
-        if new:
-            yield [f.again for f in new], False
         is_usual = size.on_draws and not size.has_many_draws and not first.are_capped
         n_fresh = _FRESH + first.are_scattered if is_usual else _FRESH_CAREFUL
-        for _ in range(n_fresh if first.are_quick else int(size.is_quick_once)):
+        n_fresh = n_fresh if first.are_quick else int(size.is_quick_once)
+        for _ in range(0 if are_bred else n_fresh):
             yield self.starts.fresh(self.rng, size.is_bent), True
 
     def _carried(
@@ -290,7 +303,8 @@ class Plan:
         if not starts:
             return []
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
-        patience, is_thorough = self._patience(starts), size.is_bent and size.is_brief
+        is_thorough = size.is_bent and size.is_brief
+        patience = size.patience(starts, self.is_agreed, self.is_rugged)
         how = {"is_thorough": is_thorough, "crosses": not size.is_brief}
         found = self._runs(shared, tasks, patience, others=others, **how)
         if not is_new or size.has_many_draws:
@@ -298,21 +312,6 @@ class Plan:
         if counts:
             quick = [f for f, n in zip(quick, counts, strict=False) for _ in range(n)]
         return [end for end, one in zip(found, ends, strict=False) for _ in _like(one, quick)]
-
-    def _patience(self, starts: list[Start]) -> float:
-        """How patient to be with changes of clusters: less where runs agree, or are short."""
-        size, patience = self.size, self.settings.patience
-        hurry = _HURRIED if size.is_hurried and not self.is_rugged else 1.0
-        if not self.is_agreed:
-            return patience * hurry * (2 if size.is_product else 1)
-        n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
-        levels = (FEW_CLUSTERS, MANY_CLUSTERS)
-        if size.is_brief and not (size.is_bent or size.is_product):
-            levels = (MANY_CLUSTERS, size.n_items)
-        hardness = (
-            0.5 * hurry if n_clusters <= levels[0] else 1.0 if n_clusters <= levels[1] else 2.0
-        )
-        return patience * hardness * (2 if size.is_product else 1)
 
     def _ranked(self, shared: Problem, some: list[Found]) -> list[Found]:
         """Ends of runs on some of the draws, the best on all of them first."""

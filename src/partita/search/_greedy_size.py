@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,11 +14,15 @@ from partita.search._greedy_runs import QUICK
 if TYPE_CHECKING:
     from partita.evidence import Evidence
     from partita.losses import RatioLoss
+    from partita.search._greedy_kinds import Start
 
 _FEW_DRAWS = 150  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 250_000  # items times draws up to which more are begun where first runs disagree
+FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
+MANY_CLUSTERS = 24  # beyond which ends that agree tell less
+_HURRIED = 0.5  # share of the patience where little is tried
 _QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as often
 
 
@@ -151,3 +156,22 @@ class Size:
         """The moves of a quick run."""
         moves = self.settings.moves
         return tuple(move for move in moves if move in QUICK) or moves
+
+    def patience(self, starts: Sequence[Start], is_agreed: bool, is_rugged: bool) -> float:
+        """How patient to be with changes of clusters: less where runs agree, or are short."""
+        patience = self.settings.patience * (2 if self.is_product else 1)
+        hurry = _HURRIED if self.is_hurried and not is_rugged else 1.0
+        if not is_agreed:
+            return patience * hurry
+        n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
+        levels = (FEW_CLUSTERS, MANY_CLUSTERS)
+        if self.is_brief and not (self.is_bent or self.is_product):
+            levels = (MANY_CLUSTERS, self.n_items)
+        hardness = (
+            0.5 * hurry
+            if n_clusters <= levels[0]
+            else 1.0
+            if n_clusters <= levels[1]
+            else 2.0 * hurry
+        )
+        return patience * hardness
