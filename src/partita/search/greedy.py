@@ -81,8 +81,8 @@ class Greedy:
         Attempts in vain, in multiples of K, before rebuilding, splitting and grafting stop. Where
         n_runs is None and the starts disagree, twice as many for OMARI and PEAR; half as many
         for NVI, ID and NID of up to 250,000 items times draws, unless the first runs end in many
-        places. Where they agree, half as many up to 8 clusters and twice as many
-        beyond 24, and twice that for OMARI and PEAR.
+        places. Where they agree, half as many up to 8 clusters and, but for those three at such
+        sizes, twice as many beyond 24, and twice that for OMARI and PEAR.
     max_draws : int, optional
         Search on this many draws, and polish what is found on all. If None, 150 at first and then
         250 to 1,500 where n_runs is None, else all.
