@@ -8,10 +8,11 @@ from numba import njit
 
 import partita as pt
 from partita.draws import Draws
+from partita.kernels import greedy_memo
+from partita.kernels.greedy_draws_runs import made
 from partita.kernels.greedy_memo import ALPHA, BLOCKS, renew, renew_own
 from partita.kernels.greedy_vector import LANES, weighted_rows
 from partita.losses import ID, NVI, VI
-from partita.search import _greedy_counts
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
 from partita.search._greedy_run import Run
@@ -127,7 +128,7 @@ def test_an_answer_does_not_depend_on_what_is_remembered(loss, monkeypatch):
     centre = rng.integers(0, 10, 80)
     labels = np.where(rng.random((60, 80)) < 0.6, centre, rng.integers(0, 14, (60, 80)))
     answer = pt.estimate(labels, loss=loss, rng=1)
-    monkeypatch.setattr(_greedy_counts, "_REMEMBERED", 0)
+    monkeypatch.setattr(greedy_memo, "REMEMBERED", 0)
     again = pt.estimate(labels, loss=loss, rng=1)
     np.testing.assert_array_equal(answer.labels, again.labels)
     assert answer.expected_loss == again.expected_loss
@@ -151,3 +152,17 @@ def _summed(table, rows, weights):
     out = np.empty(width)
     weighted_rows(table, rows, weights, width, np.empty(width, np.float32), out)
     return out
+
+
+@njit
+def _kept(n, offsets, counts, alpha):
+    """The items whose gains a quick run has room for."""
+    memo = made(n, offsets, counts, alpha)[4][0]
+    return memo[1].shape[0], memo[0].shape[0]
+
+
+@pytest.mark.parametrize(("n", "kept"), [(800, 800), (3_000, 1)])
+def test_quick_runs_of_many_items_remember_nothing(n, kept):
+    """They have a column for every item, so that room for all gains would be quadratic."""
+    offsets, counts = np.array([0, 2]), np.zeros(2 * n, dtype=np.uint16)
+    assert _kept(n, offsets, counts, np.ones(1)) == (kept, kept * n)

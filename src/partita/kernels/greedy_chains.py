@@ -72,7 +72,7 @@ def _next(
 @jit
 def chains(
     n_nearest, depth, hopeless, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
-    marks, alpha32, alpha, slope, fresh, memo, own, t, p, num, den, w_total, n_total, value, scores,
+    marks, alpha32, alpha, slope, fresh, memo, t, p, num, den, w_total, n_total, value, scores,
 ):  # fmt: skip
     """Move items into a cluster one after another, each time the one that loses least by it.
 
@@ -82,8 +82,8 @@ def chains(
     that ends it. Returns the loss.
     """
     _score(
-        rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, alpha, slope,
-        fresh, memo, own, scores,
+        rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, slope, fresh, memo,
+        scores,
     )  # fmt: skip
     width, near, stamps = sizes.shape[0], memo[1], memo[2]
     tops, chosen = np.full(width, np.inf), np.empty(n_nearest, dtype=np.int64)

@@ -42,7 +42,7 @@ def _put_in_stepwise(seed, limit, at, span, given, held, slanted, scratch, shape
     while done < n:
         done = sequence(
             order, done, *tables(span, given, held), slanted[0], slanted[1], line[4], limit,
-            remembered(span, held, scratch), p, num, den, so_far, seen,
+            remembered(span, scratch), p, num, den, so_far, seen,
         )  # fmt: skip
         if done < n:
             widen(span, given, held)
@@ -54,7 +54,7 @@ def _put_in_stepwise(seed, limit, at, span, given, held, slanted, scratch, shape
 @inner
 def _soften(seed, widths, limit, at, span, given, held, slanted, scratch, shape, line):
     """Sweep once for each width, in strides of e, the bends rounded off within it."""
-    _, own, _, _, order = scratch
+    order = scratch[4]
     cell, sizes, stride = given[2], held[3], 0.0
     for k in range(span[WIDTH]):
         if sizes[k] > 0:
@@ -64,7 +64,7 @@ def _soften(seed, widths, limit, at, span, given, held, slanted, scratch, shape,
     while done < last:
         done = soften(
             order, done, last, *tables(span, given, held), slanted[0], slanted[1], line[4], limit,
-            remembered(span, held, scratch), own, True, *shape, widths * (stride / shape[5]),
+            remembered(span, scratch), True, *shape, widths * (stride / shape[5]),
         )  # fmt: skip
         if done < last:
             widen(span, given, held)
@@ -91,7 +91,7 @@ def _exchange(n_pairs, n_rounds, limit, at, span, given, held, slanted, scratch,
     width, before = span[WIDTH], at[VALUE]
     value, _ = exchange(
         n_pairs, n_rounds, *tables(span, given, held), slanted[0], slanted[1], limit,
-        remembered(span, held, scratch), scratch[1], line[0], *shape, before,
+        remembered(span, scratch), line[0], *shape, before,
         np.empty((held[2].shape[0], width)), np.empty(2 * POINTS + 1),
     )  # fmt: skip
     linearise(at, held, slanted, shape, line)

@@ -15,7 +15,7 @@ import numpy as np
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_bend import knots_below
 from partita.kernels.greedy_draws import _add, allocate, expected, slopes, sweep
-from partita.kernels.greedy_memo import BLOCKS, forget
+from partita.kernels.greedy_memo import BLOCKS, REMEMBERED, forget
 from partita.kernels.greedy_merges import best_mergers, merge, merge_gains, merged
 from partita.kernels.greedy_vector import LANES
 from partita.kernels.mixture_random import shuffle
@@ -44,10 +44,10 @@ def tables(span, given, held):
 
 
 @inner
-def remembered(span, held, scratch):
+def remembered(span, scratch):
     """What is remembered of gains, as the moves take it."""
     known, near, stamps, alpha, block = scratch[0]
-    width, n = span[WIDTH], held[2].shape[0]
+    width, n = span[WIDTH], near.shape[0]
     n_marks = BLOCKS + width // LANES
     known, stamps = known[: n * width], stamps[: n * n_marks]
     return known.reshape((n, width)), near, stamps.reshape((n, n_marks)), alpha, block[:width]
@@ -180,7 +180,7 @@ def settle(seed, n_sweeps, budget, limit, at, span, given, held, slanted, scratc
         while done < last:
             done, slope, value = sweep(
                 order, done, last, *tables(span, given, held), slanted[0], slanted[1], slope, limit,
-                remembered(span, held, scratch), own, curve, bends, *shape, is_linear, value, doubt,
+                remembered(span, scratch), own, curve, bends, *shape, is_linear, value, doubt,
                 trial, quiet,
             )  # fmt: skip
             if done < last:
@@ -243,7 +243,7 @@ def put_in(seed, limit, at, span, given, held, slanted, scratch, shape, line):
     while done < n:
         done = allocate(
             order, done, *tables(span, given, held), slanted[0], line[4], limit,
-            remembered(span, held, scratch),
+            remembered(span, scratch),
         )  # fmt: skip
         if done < n:
             widen(span, given, held)
@@ -287,10 +287,10 @@ def made(n, offsets, counts, alpha):
     """What runs hold besides labels and tables, and share between them."""
     m, n_rows = offsets.shape[0] - 1, offsets[-1]
     most = counts.shape[0] // n_rows
-    n_marks = BLOCKS + most // LANES
+    n_marks, n_kept = BLOCKS + most // LANES, n if n * most <= REMEMBERED else 1
     memo = (
-        np.empty(n * most), np.empty(n), np.full(n * n_marks, -1), np.full(m, np.nan, np.float32),
-        np.empty(most, np.float32),
+        np.empty(n_kept * most), np.empty(n_kept), np.full(n_kept * n_marks, -1),
+        np.full(m, np.nan, np.float32), np.empty(most, np.float32),
     )  # fmt: skip
     scratch = memo, np.empty(m), np.empty(m), np.zeros(2, np.int64), np.empty(n, np.int64)
     totals = np.zeros(most, np.int64), np.zeros(m), np.zeros(1), np.zeros(n_marks, np.int64)

@@ -21,6 +21,7 @@ from partita.kernels.greedy_vector import LANES, MOST, TERMS, sum_blocks
 
 COUNTER, ALPHA, BLOCKS = 0, 1, 2  # of ``marks``, the last the first of those of blocks
 _OWN = 0  # of ``stamps``, which are else as ``marks``
+REMEMBERED = 4_000_000  # gains of items in columns, beyond which none is
 
 
 @inner
@@ -82,6 +83,7 @@ def renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, blo
             stamps[x, b] = -1
         stamps[x, ALPHA] = marks[ALPHA]
     n_draws, width, end = rows.shape[1], known.shape[1], np.int64(0)
+    last = cell.shape[0] - 1
     while end < width:
         k = end
         while end < min(width, k + MOST * LANES):
@@ -104,7 +106,8 @@ def renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, blo
             for m in range(n_draws):
                 for c in range(k, end):
                     before = np.int64(counts[rows[i, m], c])
-                    known[x, c] += alpha32[m] * (cell[before + w] - cell[before])
+                    after = min(before + w, last)  # where it is, which nobody reads, w are counted
+                    known[x, c] += alpha32[m] * (cell[after] - cell[before])
 
 
 @inner

@@ -20,8 +20,8 @@ _FIRSTS = 64  # single moves that gain on the linearised loss, at most
 
 @inner
 def _score(
-    rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, alpha, slope, fresh,
-    memo, own, scores,
+    rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, slope, fresh, memo,
+    scores,
 ):  # fmt: skip
     """Fill ``scores[i, k]`` with what item i would gain in column k; return most, and most of e."""
     known, near, stamps, last, block = memo
@@ -90,7 +90,7 @@ def _partners(firsts, seconds, scores, weight, cell, labels, sizes, cost, reach,
 @jit
 def exchange(
     tries, n_rounds, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks,
-    alpha32, alpha, limit, memo, own, is_linear, t, p, num, den, w_total, n_total, value, scores,
+    alpha32, alpha, limit, memo, is_linear, t, p, num, den, w_total, n_total, value, scores,
     cost,
 ):  # fmt: skip
     """Move pairs of items that together gain, again and again, ``tries`` of them at a time.
@@ -106,8 +106,8 @@ def exchange(
         fresh = _free(sizes, limit)
         slope = slopes(t, p, j, totals[0], 0.0, num, den, w_total, n_total, new32, new)[0]
         most, widest = _score(
-            rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, alpha, slope,
-            fresh, memo, own, scores,
+            rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, slope, fresh,
+            memo, scores,
         )  # fmt: skip
         least = 1e-12 * max(1.0, value)
         if most <= least:

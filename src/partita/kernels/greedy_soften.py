@@ -14,7 +14,7 @@ _BLIND = 8  # items that are put in before their loss says anything
 @jit
 def soften(
     items, begin, end, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks,
-    alpha32, alpha, slope, limit, memo, own, is_curved, t, p, num, den, w_total, n_total,
+    alpha32, alpha, slope, limit, memo, is_curved, t, p, num, den, w_total, n_total,
     widths,
 ):  # fmt: skip
     """Reassign items one at a time, sweep after sweep, each to the best cluster.

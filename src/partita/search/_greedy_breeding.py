@@ -69,12 +69,15 @@ def _child(one: Labels, other: Labels, rng: np.random.Generator) -> Labels:
     """
     meets = np.zeros((int(one.max()) + 1, int(other.max()) + 1), dtype=bool)
     meets[one, other] = True
-    sizes, wanted = np.bincount(one), rng.uniform(*_TAKEN) * one.size
-    taken = np.zeros(sizes.size, dtype=bool)
-    taken[one[rng.integers(one.size)]] = True
-    while sizes[taken].sum() < wanted and not taken.all():
-        beside = meets[:, meets[taken].any(axis=0)].any(axis=1) & ~taken
-        taken[rng.choice(np.flatnonzero(beside if beside.any() else ~taken))] = True
+    sizes, left = np.bincount(one), rng.uniform(*_TAKEN) * one.size
+    taken, beside = np.zeros(sizes.size, dtype=bool), np.zeros(sizes.size, dtype=bool)
+    beside[one[rng.integers(one.size)]] = True
+    while left > 0 and not taken.all():
+        near = beside & ~taken
+        last = rng.choice(np.flatnonzero(near if near.any() else ~taken))
+        taken[last] = True
+        left -= sizes[last]
+        beside |= meets[:, meets[last]].any(axis=1)
     return canonical(np.where(taken[one], one, sizes.size + other))
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     ]
 
 _SPARE = 64  # columns that are added at a time, or an eighth of those there are
-_REMEMBERED = 4_000_000  # gains of items in columns, at most
 CALL = 20_000_000  # table entries read in one compiled call, some ten milliseconds
 
 
@@ -68,7 +67,7 @@ class DrawsTables:
     def _make_memo(self, width: int) -> None:
         """Make what gains are remembered in, of none yet; see the kernel."""
         p, n_marks = self.problem, _memo().BLOCKS + width // LANES
-        n = p.n if p.n * width <= _REMEMBERED else 1
+        n = p.n if p.n * width <= _memo().REMEMBERED else 1
         self.memo = (
             np.empty((n, width)), np.empty(n), np.full((n, n_marks), -1, dtype=np.int64),
             np.full(p.m, np.nan, dtype=np.float32), np.empty(width, dtype=np.float32),
@@ -109,8 +108,7 @@ class DrawsTables:
         """Start from labels 0 .. K - 1; -1 is in no cluster.
 
         The width of the tables follows from K alone, or that of the draws where items are to be
-        put in yet: sums over them are rounded differently for different widths, and what ran before
-        must not matter.
+        put in yet: what ran before must not matter.
         """
         p = self.problem
         self.labels[:] = labels

@@ -41,6 +41,11 @@ def best_of(found: Sequence[Found], n: int) -> list[Found]:
     return list(different.values())[:n]
 
 
+def is_below(ends: Sequence[Found], value: float) -> bool:
+    """Whether the first of some ends is lower than a loss by more than rounding."""
+    return ends[0].value < value - 1e-11 * max(1.0, abs(ends[0].value))
+
+
 def unseen(found: Sequence[Found]) -> float:
     """The share of runs that ended where no other did, which is Good and Turing's estimate.
 

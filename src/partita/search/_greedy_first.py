@@ -143,7 +143,7 @@ class First:
 
     @property
     def breed_at_once(self) -> bool:
-        """Whether to breed before any long run, as these tell little where a loss bends.
+        """Whether to breed before more long runs: where a loss bends or is adjusted.
 
         Under VI so it is where runs are short and scattered. Else ends are bred where long runs
         disagree.

@@ -13,7 +13,7 @@ from partita.search._greedy_brood import BREEDERS, Brood
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_crossing import crossed
 from partita.search._greedy_draws import DrawsProblem
-from partita.search._greedy_ends import Found, best_of, swept, times_best
+from partita.search._greedy_ends import Found, best_of, is_below, swept, times_best
 from partita.search._greedy_first import First
 from partita.search._greedy_kinds import Starts
 from partita.search._greedy_problem import problem
@@ -111,9 +111,10 @@ class Plan:
             if is_more and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends, is_near = self._early(few, shared, first.found)
-                if is_near and times_best(ends) > 1:
+                is_double = is_near and times_best(ends) > 1
+                if is_double:
                     better = self._bettered(few, shared, first, ends, _CROSSED_EARLY)
-                if is_near and times_best(ends) > 1 and not better:
+                if is_double and not better:
                     self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
                     return shared
             first.take_turn()
@@ -200,6 +201,7 @@ class Plan:
         else:
             if n_litters:
                 self._breed(shared, self.found, n_litters)
+                return
         for _ in range(_AGAIN if crossing and not self.size.is_brief else 0):
             better = self._bettered(few, shared, first, self.found, _CROSSED)
             if not better or self.clock.is_up():
@@ -221,12 +223,12 @@ class Plan:
         while pool and not self.clock.is_up():
             pool = brood.bred(pool, n_litters)
             self.found += pool
-            if pool[0].value < best:
+            if is_below(pool, best):
                 best, starts = pool[0].value, [f.again for f in pool[:n_long]]
                 others = [shared.items.compress(f.labels) for f in pool]
                 pool = best_of(pool + self._carried(shared, starts, others, False), BREEDERS)
                 n_long = 1
-            if pool[0].value < best:
+            if is_below(pool, best):
                 best = pool[0].value
             elif is_checked:
                 break

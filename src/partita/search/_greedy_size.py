@@ -20,10 +20,10 @@ _FEW_DRAWS = 150  # that the first runs see
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 250_000  # items times draws up to which more are begun where first runs disagree
+_QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as often
+_HURRIED = 0.5  # share of the patience where little is tried
 FEW_CLUSTERS = 8  # up to which one start may end elsewhere than the others
 MANY_CLUSTERS = 24  # beyond which ends that agree tell less
-_HURRIED = 0.5  # share of the patience where little is tried
-_QUICK_ONCE = 400_000  # and up to which once, or under a loss that bends as often
 
 
 class Settings(Protocol):
@@ -164,14 +164,9 @@ class Size:
         if not is_agreed:
             return patience * hurry
         n_clusters = 1 + max(int(labels.max()) for _, labels in starts if labels is not None)
-        levels = (FEW_CLUSTERS, MANY_CLUSTERS)
+        few, many = FEW_CLUSTERS, MANY_CLUSTERS
         if self.is_brief and not (self.is_bent or self.is_product):
-            levels = (MANY_CLUSTERS, self.n_items)
-        hardness = (
-            0.5 * hurry
-            if n_clusters <= levels[0]
-            else 1.0
-            if n_clusters <= levels[1]
-            else 2.0 * hurry
-        )
-        return patience * hardness
+            few, many = MANY_CLUSTERS, self.n_items
+        if n_clusters <= few:
+            return patience * 0.5 * hurry
+        return patience * (1.0 if n_clusters <= many else 2.0 * hurry)

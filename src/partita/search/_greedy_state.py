@@ -159,7 +159,7 @@ class DrawsState(DrawsTables):
             end = min(last, done + self.visits)
             done = moves.soften(
                 items, done, end, *self._tables(), self.alpha32, self.alpha, p.slope, limit,
-                self.memo, self._own, is_curved, p.t, p.p, p.num, p.den, p.w,
+                self.memo, is_curved, p.t, p.p, p.num, p.den, p.w,
                 p.total, widths,
             )  # fmt: skip
             if done < end:
@@ -187,7 +187,7 @@ class DrawsState(DrawsTables):
         scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * moves.POINTS + 1)
         value, self.has_exchanged = moves.exchange(
             tries, max(1, self.visits // p.n), *self._tables(), self.alpha32, self.alpha, limit,
-            self.memo, self._own, p.is_linear, p.t, p.p, p.num, p.den, p.w, p.total, self._value,
+            self.memo, p.is_linear, p.t, p.p, p.num, p.den, p.w, p.total, self._value,
             scores, cost,
         )  # fmt: skip
         is_better = bool(value < self._value)
@@ -205,7 +205,7 @@ class DrawsState(DrawsTables):
         fresh = int(np.flatnonzero(self.sizes == 0)[0]) if self.n_clusters < limit else -1
         value = moves.chains(
             n_nearest, depth, hopeless, *self._tables(), self.alpha32, self.alpha, self.slope,
-            fresh, self.memo, self._own, p.t, p.p, p.num, p.den, p.w, p.total,
+            fresh, self.memo, p.t, p.p, p.num, p.den, p.w, p.total,
             self._value, np.empty((p.n, self.sizes.size)),
         )  # fmt: skip
         is_better = bool(value < self._value)
