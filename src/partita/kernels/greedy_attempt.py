@@ -80,19 +80,9 @@ def attempt(
         i = order[a]
         if labels[i] != old[a]:
             _shift(
-                rows[i],
-                labels[i],
-                old[a],
-                weight[i],
-                cell,
-                step,
-                counts,
-                table,
-                sizes,
-                j,
-                totals,
-                marks,
-            )
+                rows[i], labels[i], old[a], weight[i], cell, step, counts, table, sizes, j,
+                totals, marks,
+            )  # fmt: skip
             labels[i] = old[a]
     j[:], totals[0], alpha[:], alpha32[:] = old_j, old_e, old_alpha, old_alpha
     put_back(old_marks, alpha32, marks, memo[3])

@@ -107,19 +107,9 @@ def chains(
             i = chosen[moved]
             homes[moved] = labels[i]
             _shift(
-                rows[i],
-                labels[i],
-                target,
-                weight[i],
-                cell,
-                step,
-                counts,
-                table,
-                sizes,
-                j,
-                totals,
-                marks,
-            )
+                rows[i], labels[i], target, weight[i], cell, step, counts, table, sizes, j,
+                totals, marks,
+            )  # fmt: skip
             labels[i] = target
             moved += 1
             now = expected(t, p, j, totals[0], num, den, w_total, n_total)
@@ -130,19 +120,9 @@ def chains(
         for a in range(moved - 1, best - 1, -1):
             i = chosen[a]
             _shift(
-                rows[i],
-                target,
-                homes[a],
-                weight[i],
-                cell,
-                step,
-                counts,
-                table,
-                sizes,
-                j,
-                totals,
-                marks,
-            )
+                rows[i], target, homes[a], weight[i], cell, step, counts, table, sizes, j,
+                totals, marks,
+            )  # fmt: skip
             labels[i] = homes[a]
         if best > 0:
             return least

@@ -20,31 +20,32 @@ _SPREAD = -7046029254386353131  # odd, and its bits are mixed
 
 
 @inner
+def _slot(cluster, keys):
+    """Where in the table a cluster is, or would be put."""
+    at = ((cluster * _SPREAD) >> 40) & (_SLOTS - 1)
+    while keys[at] != 0 and keys[at] != cluster:
+        at = (at + 1) & (_SLOTS - 1)
+    return at
+
+
+@inner
 def _known(cluster, keys, scores):
-    """The score of a cluster if it is in the table, else NaN.
+    """The score of a cluster if it is in the table, else NaN; of none 0.
 
     It is asked for before ``_score``, which takes so many arrays that a call costs more than this.
     """
     if cluster == 0:
         return 0.0
-    at = ((cluster * _SPREAD) >> 40) & (_SLOTS - 1)
-    while keys[at] != 0:
-        if keys[at] == cluster:
-            return scores[at]
-        at = (at + 1) & (_SLOTS - 1)
-    return np.nan
+    at = _slot(cluster, keys)
+    return scores[at] if keys[at] == cluster else np.nan
 
 
 @inner
 def _score(cluster, parts, alpha, cell, keys, scores, counts, computed):
-    """Σ_r alpha_r cell[items of the cluster in r]; ``computed`` counts those not in the table."""
-    if cluster == 0:
-        return 0.0
-    at = ((cluster * _SPREAD) >> 40) & (_SLOTS - 1)
-    while keys[at] != 0:
-        if keys[at] == cluster:
-            return scores[at]
-        at = (at + 1) & (_SLOTS - 1)
+    """Σ_r alpha_r cell[items of the cluster in r], of one that is not in the table, and put it in.
+
+    ``computed`` counts them.
+    """
     counts[:] = 0
     for a in range(parts.shape[0]):
         if (cluster >> a) & 1:
@@ -59,6 +60,7 @@ def _score(cluster, parts, alpha, cell, keys, scores, counts, computed):
         x += alpha[last] * cell[counts[last]]
     computed[0] += 1
     if computed[0] < _SLOTS - _SLOTS // 4:
+        at = _slot(cluster, keys)
         keys[at], scores[at] = cluster, x + y
     return x + y
 

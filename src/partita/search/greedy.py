@@ -44,8 +44,9 @@ class Greedy:
     Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
     and up to twice that while K grows (K_draw clusters in a draw, K the most that a run has room
     for on its way, which may be many more than it ends with: 10,000 draws of 400 items in two
-    modes took 220 MiB for NID, 510 for VI); for losses on the similarity 8·n² and 8·n·K. Short runs
-    that are made in one call take 6·M·K_draw·n bytes, some 40 MiB at most, for K up to n.
+    modes took 220 MiB for NID, 510 for VI), and 9·n·K for gains that are remembered, 36 MB at most;
+    for losses on the similarity 8·n² and 8·n·K. Short runs that are made in one call take
+    6·M·K_draw·n bytes, some 40 MiB at most, for K up to n, and 9·n² for gains, if that is 36 MB.
     More than 5e7 labels are searched on landmarks, beyond 5,000 items: what is found there is
     extended to all items, which are then moved on together, in rounds that never raise the loss.
     Where clusters are so many that counts would be more than 3e8, or a sweep more than 1e9 steps,
