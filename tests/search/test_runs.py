@@ -244,10 +244,10 @@ def test_a_run_that_is_too_long_for_a_call_is_made_to_its_end_all_the_same(monke
 def test_a_call_ends_soon_on_a_weak_posterior_under_a_loss_that_bends():
     """Quick runs there took a thousand times as long as expected, in one call."""
     rng = np.random.default_rng(0)
-    base = rng.integers(0, 4, 400)
-    labels = np.where(rng.random((150, 400)) < 0.9, rng.integers(0, 4, (150, 400)), base)
+    base = rng.integers(0, 4, 800)
+    labels = np.where(rng.random((600, 800)) < 0.9, rng.integers(0, 4, (600, 800)), base)
     shared = DrawsProblem(Evidence(draws=pt.Draws(labels)).distinct, losses.ID())
     seeds = rng.integers(0, 1 << 64, (1, 4), dtype=np.uint64)
-    how = (400, 100, np.array([64.0, 8.0, 0.5]), 16, False)
-    values = shared.quick(np.full((1, 400), -1), seeds, *how)
+    how = (800, 100, np.array([64.0, 8.0, 0.5]), 16, False)
+    values = shared.quick(np.full((1, 800), -1), seeds, *how)
     assert values[2, 0] <= 0  # it was not done

@@ -23,3 +23,13 @@ fused_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contrac
 # for records of many arrays take longer to compile than the function. Their callers' cache holds
 # them too.
 inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+# The same for what loops of few steps call: a call that takes many arrays copies all that is known
+# of each, which can take longer than what it does.
+hot = njit(
+    nogil=True,
+    error_model="numpy",
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+    forceinline=True,
+)

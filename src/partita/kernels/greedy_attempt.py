@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from partita.kernels import greedy_proposals as proposals
+from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _shift, allocate, expected, move, slopes, sweep
-from partita.kernels.greedy_memo import is_old, look, place, put_back, renew
+from partita.kernels.greedy_counts import ALPHA, BASE, LOGGED, move, shift
+from partita.kernels.greedy_draws import allocate, expected, slopes, sweep
+from partita.kernels.greedy_near import best_column, take_back
 from partita.kernels.greedy_proposals import ASKED, BETTER, ENDED, PAUSED
 from partita.kernels.mixture_random import uniform
 
@@ -27,89 +29,94 @@ def _outside(order, labels):
 
 
 @inner
+def _settle(order, n_sweeps, bar, value, slope, limit, rest):
+    """Sweep over some items until all is quiet or another sweep would not come below ``bar``.
+
+    Returns (whether there were columns enough, slope, value); ``rest`` is what sweeps take.
+    """
+    given, held, near, slant, line, shape, trial, quiet = rest
+    t, p, num, den, w_total, n_total = shape
+    quiet[0], quiet[1], quiet[2] = 0, order.shape[0], 1
+    for _ in range(n_sweeps):
+        last = value
+        done, slope, value = sweep(
+            order, 0, order.shape[0], given, held, near, slant, slope, limit, line, shape, value,
+            trial, quiet,
+        )  # fmt: skip
+        if done < order.shape[0]:
+            return False, slope, value
+        if line[0]:
+            value = expected(t, p, held[3], held[4][0], num, den, w_total, n_total)
+        if quiet[0] >= quiet[1] or value - bar > last - value:
+            break
+    return True, slope, value
+
+
+@inner
+def _go_back(order, old, logged, given, held, near):
+    """Put items back where they were; what others were told of moves since is as it was, too."""
+    is_told = take_back(order, logged, given, held, near)
+    for a in range(order.shape[0]):
+        if held[1][order[a]] != old[a]:
+            shift(order[a], old[a], given, held)
+    if is_told and held[5][BASE] <= logged:
+        held[5][LOGGED] = logged
+
+
+@inner
 def attempt(
-    items, targets, order, n_sweeps, before, bar, rows, weight, cell, step, counts, table, labels,
-    sizes, j, totals, marks, guide32, guide_slope, alpha32, alpha, slope, limit, memo, own, curve,
-    bends, t, p, num, den, w_total, n_total, is_linear, doubt, trial, quiet,
+    items, targets, order, n_sweeps, before, bar, guide, guide_slope, slope, limit, given, held,
+    near, slant, line, shape, trial, quiet,
 ):  # fmt: skip
     """Move items to their targets, allocate those with none, sweep over ``order``, look, go back.
 
     ``order`` holds the items that may move, those of ``items`` among them. The allocation takes
-    the loss as linear, of slopes ``guide32`` and ``guide_slope``; ``slope`` is that of sweeps.
+    the loss as linear, slanted as ``guide`` and ``guide_slope``; ``slope`` is that of sweeps.
     Returns (what came of it, slope, value): BETTER if the loss is below ``bar`` now, WORSE if not
     and all is as it was, or the clusters are the same again, FULL if no free column was left and
     all is as it was. Sweeps end where another as good as the last would not do.
     """
-    tables = (rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks)
-    shape = (t, p, num, den, w_total, n_total)
-    old, old_j, old_e = labels[order], j.copy(), totals[0]
-    old_alpha, least = alpha.copy(), 1e-11 * max(1.0, abs(before))
-    value, new_slope = before, slope
-    old_marks = marks.copy()
-    move(items, targets, *tables)
+    t, p, num, den, w_total, n_total = shape
+    labels, j, totals, book, marks = held[1], held[3], held[4], held[5], held[6]
+    old, old_j, old_e, old_marks = labels[order], j.copy(), totals[0], marks.copy()
+    old_alpha, old_reach, logged = slant[0].copy(), slant[1].copy(), book[LOGGED]
+    least, value, new_slope = 1e-11 * max(1.0, abs(before)), before, slope
+    move(items, targets, given, held)
     rest = _outside(order, labels)
-    status = WORSE
-    if allocate(rest, 0, *tables, guide32, guide_slope, limit, memo) < rest.shape[0]:
-        status = FULL
-    else:
+    is_whole = allocate(rest, 0, given, held, near, guide, guide_slope, limit) == rest.shape[0]
+    if is_whole:
         value = expected(t, p, j, totals[0], num, den, w_total, n_total)
         if abs(value - before) > least:
-            if not is_linear:
-                new_slope = slopes(
-                    t, p, j, totals[0], 0.0, num, den, w_total, n_total, alpha32, alpha
-                )[0]  # fmt: skip
-            quiet[0], quiet[1] = 0, order.shape[0]
-            for _ in range(n_sweeps):
-                last_value = value
-                done, new_slope, value = sweep(
-                    order, 0, order.shape[0], *tables, alpha32, alpha, new_slope, limit, memo,
-                    own, curve, bends, *shape, is_linear, value, doubt, trial, quiet,
-                )  # fmt: skip
-                if done < order.shape[0]:
-                    status = FULL
-                    break
-                if is_linear:
-                    value = expected(t, p, j, totals[0], num, den, w_total, n_total)
-                if quiet[0] >= quiet[1] or value - bar > last_value - value:
-                    break
-        if status != FULL and abs(value - before) <= least:
-            return WORSE, new_slope, value
-        if status != FULL and value < bar:
-            return BETTER, new_slope, value
-    for a in range(order.shape[0]):
-        i = order[a]
-        if labels[i] != old[a]:
-            _shift(
-                rows[i], labels[i], old[a], weight[i], cell, step, counts, table, sizes, j,
-                totals, marks,
+            if not line[0]:
+                new_slope = slopes(j, totals[0], 0.0, shape, slant, marks)[0]
+            is_whole, new_slope, value = _settle(
+                order, n_sweeps, bar, value, new_slope, limit,
+                (given, held, near, slant, line, shape, trial, quiet),
             )  # fmt: skip
-            labels[i] = old[a]
-    j[:], totals[0], alpha[:], alpha32[:] = old_j, old_e, old_alpha, old_alpha
-    put_back(old_marks, alpha32, marks, memo[3])
-    return status, slope, before
+        if is_whole and abs(value - before) <= least:
+            return WORSE, new_slope, value
+        if is_whole and value < bar:
+            return BETTER, new_slope, value
+    _go_back(order, old, logged, given, held, near)
+    j[:], totals[0], slant[0][:], slant[1][:] = old_j, old_e, old_alpha, old_reach
+    marks[ALPHA:] = old_marks[ALPHA:]
+    return (WORSE if is_whole else FULL), slope, before
 
 
 @inner
 def _neighbour(i, labels, sizes, at):
     """The cluster, other than its own, where the item would be best; -1 if there is none."""
-    slope, _, rows, weight, cell, counts, table, alpha32, marks, (known, _, stamps, _, block) = at
-    w = weight[i]
-    x = place(i, stamps)
-    if is_old(x, marks, stamps):
-        renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, block)
-    best, most = -1, -np.inf
-    for k in range(sizes.shape[0]):
-        if k != labels[i] and sizes[k] > 0:
-            score = known[x, k] - slope * (cell[sizes[k] + w] - cell[sizes[k]])
-            if score > most:
-                best, most = k, score
-    return best
+    slope, _, given, held, near, slant = at
+    return best_column(
+        i, labels[i], -1, slope, 0.0, 0.0, np.int64(-1), -np.inf, given, held, near, slant[0],
+        slant[1],
+    )[0]  # fmt: skip
 
 
 @inner
 def _company(seed, i, inside, at):
     """Mark the items that share a cluster with this one in some draw."""
-    edges, rows = at[1], at[2]
+    edges, rows = at[1], at[2][0]
     m, wanted = 0, uniform(seed) * edges[-1]
     while edges[m] < wanted:
         m += 1
@@ -123,9 +130,8 @@ _propose = proposals.proposing(_neighbour, _company)
 @jit
 def shake(
     seed, cursor, columns, items, targets, order, others, kinds, patience, edges, is_rough,
-    most_visits, near_slope, n_sweeps, before, bar, rows, weight, cell, step, counts, table, labels,
-    sizes, j, totals, marks, guide32, guide_slope, alpha32, alpha, slope, limit, memo, own, curve,
-    bends, t, p, num, den, w_total, n_total, is_linear, doubt, trial, quiet,
+    most_visits, near_slope, n_sweeps, before, bar, guide, guide_slope, slope, limit, given, held,
+    near, slant, line, shape, trial, quiet,
 ):  # fmt: skip
     """Propose changes and attempt them until the loss is below ``bar``.
 
@@ -134,12 +140,51 @@ def shake(
     this call, or no free column was left. If there are no ``kinds`` the proposal is the one given.
     ``near_slope`` is that of the loss in e here.
     """
+    (
+        seed,
+        cursor,
+        columns,
+        items,
+        targets,
+        order,
+        others,
+        edges,
+        guide,
+        given,
+        held,
+        near,
+        slant,
+        line,
+        shape,
+        trial,
+        quiet,
+    ) = bare(
+        (
+            seed,
+            cursor,
+            columns,
+            items,
+            targets,
+            order,
+            others,
+            edges,
+            guide,
+            given,
+            held,
+            near,
+            slant,
+            line,
+            shape,
+            trial,
+            quiet,
+        )
+    )
+    labels, sizes = held[1], held[2]
     chosen, inside = np.empty(sizes.shape[0], np.bool_), np.empty(labels.shape[0], np.bool_)
     spent = 0
     while spent <= most_visits:
-        here = near_slope if is_linear else slope
-        look(alpha32, marks, memo[3])
-        at = here, edges, rows, weight, cell, counts, table, alpha32, marks, memo
+        here = near_slope if line[0] else slope
+        at = here, edges, given, held, near, slant
         if kinds > 0 and not _propose(
             at, seed, cursor, columns, items, targets, order, others, kinds, patience, is_rough,
             labels, sizes, limit, chosen, inside,
@@ -151,14 +196,12 @@ def shake(
             continue
         if (n_sweeps + 2) * n_order > most_visits:
             return ASKED, slope, before
-        by, by_slope = alpha32, here
+        by, by_slope = slant, here
         if 2 * n_order > labels.shape[0]:
-            by, by_slope = guide32, guide_slope
+            by, by_slope = guide, guide_slope
         status, slope, before = attempt(
-            items[:n_items], targets[:n_items], order[:n_order], n_sweeps, before, bar, rows,
-            weight, cell, step, counts, table, labels, sizes, j, totals, marks, by, by_slope,
-            alpha32, alpha, slope, limit, memo, own, curve, bends, t, p, num, den, w_total, n_total,
-            is_linear, doubt, trial, quiet,
+            items[:n_items], targets[:n_items], order[:n_order], n_sweeps, before, bar, by,
+            by_slope, slope, limit, given, held, near, slant, line, shape, trial, quiet,
         )  # fmt: skip
         if status == BETTER:
             return BETTER, slope, before

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _free, _shift, expected
+from partita.kernels.greedy_counts import fresh_column, shift
+from partita.kernels.greedy_draws import expected
 
 
 @inner
@@ -28,15 +30,15 @@ def _fullest(tally, column):
 
 
 @jit
-def cross(
-    parts, other, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks, limit,
-    t, p, num, den, w_total, n_total, value,
-):  # fmt: skip
+def cross(parts, other, given, held, limit, shape, value):
     """Move blocks of items together as they are in ``other``, part by part; keep each that helps.
 
     A block is what a part of ``other`` shares with a cluster; it goes to where most of that part
     is, or to a cluster of its own. Returns the loss afterwards.
     """
+    parts, other, given, held, shape = bare((parts, other, given, held, shape))
+    weight, labels, sizes, j, totals, book = given[1], held[1], held[2], held[3], held[4], held[5]
+    t, p, num, den, w_total, n_total = shape
     n = labels.shape[0]
     members, block = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     tally, kept = np.zeros(sizes.shape[0], dtype=np.int64), np.empty_like(j)
@@ -55,27 +57,20 @@ def cross(
                     size += weight[members[a]]
             if n_block == 0:
                 continue
-            fresh = _free(sizes, limit) if sizes[column] > size else -1
+            fresh = fresh_column(book, sizes, limit) if sizes[column] > size else -1
             for target in (_fullest(tally, column), fresh):
                 if target < 0:
                     continue
                 kept[:], e = j, totals[0]
                 for i in block[:n_block]:
-                    _shift(
-                        rows[i], column, target, weight[i], cell, step, counts, table, sizes, j,
-                        totals, marks,
-                    )  # fmt: skip
+                    shift(i, target, given, held)
                 found = expected(t, p, j, totals[0], num, den, w_total, n_total)
                 if found < value - 1e-11 * max(1.0, abs(value)):
                     value = found
-                    labels[block[:n_block]] = target
                     tally[target] += tally[column]
                     tally[column] = 0
                     break
                 for i in block[:n_block]:
-                    _shift(
-                        rows[i], target, column, weight[i], cell, step, counts, table, sizes, j,
-                        totals, marks,
-                    )  # fmt: skip
+                    shift(i, column, given, held)
                 j[:], totals[0] = kept, e
     return value

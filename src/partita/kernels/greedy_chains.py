@@ -4,113 +4,108 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _gain, _shift, expected
-from partita.kernels.greedy_memo import is_own_old, place, renew_own
-from partita.kernels.greedy_pairs import _score
+from partita.kernels.greedy_counts import HIGH, shift
+from partita.kernels.greedy_draws import expected
+from partita.kernels.greedy_near import bounds, bring, gain, own_gain
 
 _TARGETS = 24  # clusters that items are moved into, at most
 
 
 @inner
-def _nearest(target, scores, labels, chosen):
-    """Fill ``chosen`` with the items that lose least in column ``target``; return their number."""
-    found = 0
+def _hopes(slope, fresh, given, held, near, slant, hopes):
+    """Fill ``hopes[k, i]`` with at least what item i would gain in column k, -inf if it may not."""
+    weight, cell = given[1], given[3]
+    labels, sizes, book = held[1], held[2], held[5]
+    bound, reach = near[5], slant[1]
+    hopes[:] = -np.inf
     for i in range(labels.shape[0]):
-        score = scores[i, target]
-        if labels[i] == target or score == -np.inf:
+        w, old = weight[i], labels[i]
+        lost = own_gain(i, given, held, near, slant[0])
+        freed = cell[sizes[old]] - cell[sizes[old] - w]
+        bounds(i, bring(i, given, held, near), slope, 0.0, freed, reach, given, held, near)
+        for k in range(book[HIGH]):
+            if k != old and sizes[k] > 0:
+                hopes[k, i] = bound[k] - lost
+        if fresh >= 0 and sizes[old] > w:
+            hopes[fresh, i] = reach[2] * cell[w] - lost - slope * (cell[w] - freed)
+
+
+@inner
+def _score(i, target, slope, given, held, near, alpha):
+    """What item i would gain in a column, on the loss made linear."""
+    weight, cell = given[1], given[3]
+    labels, sizes = held[1], held[2]
+    w, s = weight[i], sizes[labels[i]]
+    rise = cell[sizes[target] + w] - cell[sizes[target]] - cell[s] + cell[s - w]
+    lost = own_gain(i, given, held, near, alpha)
+    return gain(i, target, given, held[0], alpha) - lost - slope * rise
+
+
+@inner
+def _nearest(target, hopes, slope, given, held, near, alpha, chosen, scores):
+    """Fill ``chosen`` with the items that lose least in column ``target``; return their number."""
+    found, most = 0, chosen.shape[0]
+    for i in range(hopes.shape[0]):
+        if hopes[i] == -np.inf or (found == most and hopes[i] <= scores[found - 1]):
             continue
-        if found == chosen.shape[0] and score <= scores[chosen[found - 1], target]:
+        score = _score(i, target, slope, given, held, near, alpha)
+        if found == most and score <= scores[found - 1]:
             continue
-        at = min(found, chosen.shape[0] - 1)
-        while at > 0 and scores[chosen[at - 1], target] < score:
-            chosen[at] = chosen[at - 1]
+        at = min(found, most - 1)
+        while at > 0 and scores[at - 1] < score:
+            chosen[at], scores[at] = chosen[at - 1], scores[at - 1]
             at -= 1
-        chosen[at] = i
-        found = min(found + 1, chosen.shape[0])
+        chosen[at], scores[at] = i, score
+        found = min(found + 1, most)
     return found
 
 
 @inner
-def _near_gain(row, k, table, alpha32):
-    """What an item of weight 1 would add to cell in column k, weighted, to single precision."""
-    column = np.uint64(k)
-    a, b = 0.0, 0.0
-    whole = row.shape[0] // 2 * 2
-    for m in range(0, whole, 2):
-        a += alpha32[m] * table[row[m], column]
-        b += alpha32[m + 1] * table[row[m + 1], column]
-    if whole < row.shape[0]:
-        a += alpha32[whole] * table[row[whole], column]
-    return a + b
-
-
-@inner
-def _next(
-    chosen, done, found, target, rows, weight, cell, step, counts, table, labels, sizes, marks,
-    alpha32, alpha, slope, near, stamps,
-):  # fmt: skip
+def _next(chosen, done, found, target, slope, given, held, near, alpha):
     """Where in ``chosen``, from ``done`` on, the item stands that loses least in ``target`` now."""
     best, most = done, -np.inf
     for a in range(done, found):
-        i = chosen[a]
-        w, s = weight[i], sizes[labels[i]]
-        de = cell[sizes[target] + w] - cell[sizes[target]] - cell[s] + cell[s - w]
-        x, k = place(i, stamps), labels[i]
-        if is_own_old(x, k, marks, stamps):
-            renew_own(x, i, rows, k, w, cell, step, counts, alpha32, marks, near, stamps)
-        gain = -slope * de - near[x]
-        if w == 1:
-            gain += _near_gain(rows[i], target, table, alpha32)
-        else:
-            gain += _gain(rows[i], target, w, cell, counts, alpha)
-        if gain > most:
-            best, most = a, gain
+        score = _score(chosen[a], target, slope, given, held, near, alpha)
+        if score > most:
+            best, most = a, score
     return best
 
 
 @jit
 def chains(
-    n_nearest, depth, hopeless, rows, weight, cell, step, counts, table, labels, sizes, j, totals,
-    marks, alpha32, alpha, slope, fresh, memo, t, p, num, den, w_total, n_total, value, scores,
+    n_nearest, depth, hopeless, given, held, near, slant, slope, fresh, shape, value, hopes
 ):  # fmt: skip
     """Move items into a cluster one after another, each time the one that loses least by it.
 
-    This is tried with the clusters, and with ``fresh`` if that is not -1, that an item loses least
-    by going to. Only the ``n_nearest`` items move, ``depth`` of them at most, as long as the loss
-    is below ``hopeless``. The best partition on the way is kept if it is better than ``value``;
-    that ends it. Returns the loss.
+    This is tried with the clusters, and with ``fresh`` if that is not -1, that an item may lose
+    least by going to. Only the ``n_nearest`` items move, ``depth`` of them at most, as long as the
+    loss is below ``hopeless``. The best partition on the way is kept if it is better than
+    ``value``; that ends it. Returns the loss.
     """
-    _score(
-        rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, slope, fresh, memo,
-        scores,
-    )  # fmt: skip
-    width, near, stamps = sizes.shape[0], memo[1], memo[2]
-    tops, chosen = np.full(width, np.inf), np.empty(n_nearest, dtype=np.int64)
-    for k in range(width):
-        for i in range(labels.shape[0]):
-            tops[k] = min(tops[k], -scores[i, k])
-    homes, kept = np.empty(depth, dtype=np.int64), j.copy()
+    given, held, near, slant, shape, hopes = bare((given, held, near, slant, shape, hopes))
+    labels, sizes, j, totals = held[1], held[2], held[3], held[4]
+    t, p, num, den, w_total, n_total = shape
+    alpha = slant[0]
+    _hopes(slope, fresh, given, held, near, slant, hopes)
+    tops, chosen = np.full(sizes.shape[0], np.inf), np.empty(n_nearest, dtype=np.int64)
+    for k in range(sizes.shape[0]):
+        tops[k] = -np.max(hopes[k])
+    homes, kept, scores = np.empty(depth, dtype=np.int64), j.copy(), np.empty(n_nearest)
     e, bar = totals[0], value - 1e-11 * max(1.0, abs(value))
     for target in np.argsort(tops, kind="mergesort")[:_TARGETS]:
         if tops[target] == np.inf:
             break
-        found = _nearest(target, scores, labels, chosen)
+        found = _nearest(target, hopes[target], slope, given, held, near, alpha, chosen, scores)
         best, least, moved = 0, bar, np.int64(0)
         while moved < min(found, depth):
             if moved > 0:
-                a = _next(
-                    chosen, moved, found, target, rows, weight, cell, step, counts, table, labels,
-                    sizes, marks, alpha32, alpha, slope, near, stamps,
-                )  # fmt: skip
+                a = _next(chosen, moved, found, target, slope, given, held, near, alpha)
                 chosen[moved], chosen[a] = chosen[a], chosen[moved]
             i = chosen[moved]
             homes[moved] = labels[i]
-            _shift(
-                rows[i], labels[i], target, weight[i], cell, step, counts, table, sizes, j,
-                totals, marks,
-            )  # fmt: skip
-            labels[i] = target
+            shift(i, target, given, held)
             moved += 1
             now = expected(t, p, j, totals[0], num, den, w_total, n_total)
             if now < least:
@@ -118,12 +113,7 @@ def chains(
             if now > hopeless:
                 break
         for a in range(moved - 1, best - 1, -1):
-            i = chosen[a]
-            _shift(
-                rows[i], target, homes[a], weight[i], cell, step, counts, table, sizes, j,
-                totals, marks,
-            )  # fmt: skip
-            labels[i] = homes[a]
+            shift(chosen[a], homes[a], given, held)
         if best > 0:
             return least
         j[:], totals[0] = kept, e

@@ -7,124 +7,133 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import move
+from partita.kernels.greedy_counts import move
 from partita.kernels.greedy_draws_runs import (
     VALUE,
-    WIDTH,
+    begin,
+    effort,
     end,
     linearise,
-    load,
-    made,
     merge_all,
     put_in,
-    remembered,
     reorder,
     settle,
     straighten,
-    tables,
-    widen,
+    tidy,
 )
-from partita.kernels.greedy_pairs import POINTS, exchange
+from partita.kernels.greedy_pairs import POINTS, exchange, room
 from partita.kernels.greedy_soften import sequence, soften
 
 _ROUNDS = np.int64(8)  # of exchanges at a time
 
 
 @inner
-def _put_in_stepwise(seed, limit, at, span, given, held, slanted, scratch, shape, line):
+def _put_in_stepwise(
+    seed, limit, at, given, held, near, slant, shape, line, plain, scratch, offsets
+):  # fmt: skip
     """Put in all items in random order, by the loss of those put in so far."""
     _, p, num, den, _, _ = shape
-    order = scratch[4]
-    reorder(seed, order)
-    n, done = order.shape[0], np.int64(0)
-    so_far, seen = np.zeros(p.shape[0]), np.zeros(span[1], np.int64)
-    while done < n:
-        done = sequence(
-            order, done, *tables(span, given, held), slanted[0], slanted[1], line[4], limit,
-            remembered(span, scratch), p, num, den, so_far, seen,
-        )  # fmt: skip
-        if done < n:
-            widen(span, given, held)
+    reorder(seed, scratch[2])
+    so_far, seen = np.zeros(p.shape[0]), np.zeros(offsets[-1], np.int64)
+    sequence(scratch[2], 0, given, held, near, slant, plain[2], limit, p, num, den, so_far, seen)
     if line[0]:
-        straighten(slanted, line[3])
-    linearise(at, held, slanted, shape, line)
+        straighten(held, slant, plain)
+    linearise(at, held, slant, shape, line, plain)
 
 
 @inner
-def _soften(seed, widths, limit, at, span, given, held, slanted, scratch, shape, line):
+def _soften(seed, widths, limit, at, given, held, near, slant, shape, line, plain, scratch):
     """Sweep once for each width, in strides of e, the bends rounded off within it."""
-    order = scratch[4]
-    cell, sizes, stride = given[2], held[3], 0.0
-    for k in range(span[WIDTH]):
+    order, cell, sizes, stride = scratch[2], given[3], held[2], 0.0
+    for k in range(sizes.shape[0]):
         if sizes[k] > 0:
             stride += sizes[k] * (cell[sizes[k]] - cell[sizes[k] - 1])
     reorder(seed, order)
-    done, last = np.int64(0), widths.shape[0] * order.shape[0]
-    while done < last:
-        done = soften(
-            order, done, last, *tables(span, given, held), slanted[0], slanted[1], line[4], limit,
-            remembered(span, scratch), True, *shape, widths * (stride / shape[5]),
-        )  # fmt: skip
-        if done < last:
-            widen(span, given, held)
-    if line[0]:
-        straighten(slanted, line[3])
-    linearise(at, held, slanted, shape, line)
-
-
-@inner
-def _go_back(labels, j, e, at, span, given, held, slanted, scratch, shape, line):
-    """Go back to a partition and its totals."""
-    while span[WIDTH] <= labels.max():  # tables have been narrower since
-        widen(span, given, held)
-    move(np.arange(labels.shape[0]), labels, *tables(span, given, held))
-    held[4][:], held[5][0] = j, e
-    linearise(at, held, slanted, shape, line)
-
-
-@inner
-def _exchange(n_pairs, n_rounds, limit, at, span, given, held, slanted, scratch, shape, line):
-    """Move pairs of items as long as that pays; say whether any did."""
-    if np.count_nonzero(held[3][: span[WIDTH]]) == span[WIDTH]:
-        widen(span, given, held)
-    width, before = span[WIDTH], at[VALUE]
-    value, _ = exchange(
-        n_pairs, n_rounds, *tables(span, given, held), slanted[0], slanted[1], limit,
-        remembered(span, scratch), line[0], *shape, before,
-        np.empty((held[2].shape[0], width)), np.empty(2 * POINTS + 1),
+    soften(
+        order, 0, widths.shape[0] * order.shape[0], given, held, near, slant, plain[2], limit, True,
+        shape, widths * (stride / shape[5]),
     )  # fmt: skip
-    linearise(at, held, slanted, shape, line)
+    if line[0]:
+        straighten(held, slant, plain)
+    linearise(at, held, slant, shape, line, plain)
+
+
+@inner
+def _go_back(old, j, e, at, given, held, slant, shape, line, plain):
+    """Go back to a partition and its totals."""
+    move(np.arange(old.shape[0]), old, given, held)
+    held[3][:], held[4][0] = j, e
+    linearise(at, held, slant, shape, line, plain)
+
+
+@inner
+def _exchange(n_pairs, n_rounds, limit, at, given, held, near, slant, shape, line, plain):
+    """Move pairs of items as long as that pays; say whether any did."""
+    before, new = at[VALUE], (slant[0].copy(), slant[1].copy()) if line[0] else slant
+    tidy(given, held)
+    value, _ = exchange(
+        n_pairs, n_rounds, given, held, near, slant, new, limit, line[0], shape, before,
+        np.empty((held[1].shape[0], room(held))), np.empty(2 * POINTS + 1),
+    )  # fmt: skip
+    linearise(at, held, slant, shape, line, plain)
     return value < before
 
 
 @jit
 def quick(
-    partitions, seeds, n_sweeps, most, widths, n_pairs, is_stepwise, n_usual, limit, rows, weight,
-    cell, step, offsets, counts, table, t, p, num, den, w_total, n_total, is_linear, curve, bends,
-    alpha, slope, bent_slope, doubt, values,
+    partitions, seeds, n_sweeps, most, widths, n_pairs, is_stepwise, limit, offsets, given, held,
+    near, slant, shape, line, plain, scratch, values,
 ):  # fmt: skip
     """Sweep and merge from each row, bends rounded off within ``widths`` at first.
 
     ``n_pairs`` of items move at a time. A start from nothing is by the loss of the items put in so
     far if it ``is_stepwise``. For the rest see ``greedy_draws_runs.quick``.
     """
-    given, shape = (rows, weight, cell, step), (t, p, num, den, w_total, n_total)
-    line = is_linear, curve, bends, alpha, slope, bent_slope, doubt
-    at, span, (sizes, j, totals, marks), slanted, scratch = made(
-        partitions.shape[1], offsets, counts, alpha
+    (
+        partitions,
+        seeds,
+        widths,
+        offsets,
+        given,
+        held,
+        near,
+        slant,
+        shape,
+        line,
+        plain,
+        scratch,
+        values,
+    ) = bare(
+        (
+            partitions,
+            seeds,
+            widths,
+            offsets,
+            given,
+            held,
+            near,
+            slant,
+            shape,
+            line,
+            plain,
+            scratch,
+            values,
+        )
     )
+    at = np.zeros(2)
     for r in range(partitions.shape[0]):
-        seed, held = seeds[r], (counts, table, partitions[r], sizes, j, totals, marks)
-        rest = (at, span, given, held, slanted, scratch, shape, line)
-        if not load(n_usual, *rest):
+        seed, now = seeds[r], (held[0], partitions[r], *held[2:])
+        rest = (at, given, now, near, slant, shape, line, plain, scratch)
+        if not begin(at, given, now, slant, shape, line, plain):
             if is_stepwise:
-                _put_in_stepwise(seed, limit, *rest)
+                _put_in_stepwise(seed, limit, *rest, offsets)
             else:
                 put_in(seed, limit, *rest)
-        before, old, old_j, old_e = at[VALUE], partitions[r].copy(), j.copy(), totals[0]
-        budget, n_cells = np.array([most]), partitions.shape[1] * t.shape[0]
-        if widths.shape[0] * n_cells * span[WIDTH] > most:
+        before, old, old_j, old_e = at[VALUE], now[1].copy(), now[3].copy(), now[4][0]
+        budget = np.array([most])
+        if widths.shape[0] * effort(given, now) > most:
             budget[0] = 0
         elif widths.shape[0] > 0:
             _soften(seed, widths, limit, *rest)
@@ -135,14 +144,18 @@ def quick(
             if not is_sharp:
                 is_sharp = True
                 if not at[VALUE] < before - 1e-11 * max(1.0, abs(before)):
-                    _go_back(old, old_j, old_e, *rest)
+                    _go_back(old, old_j, old_e, at, given, now, slant, shape, line, plain)
                     continue
             is_new = at[VALUE] != exchanged
             if is_new:
-                rounds = min(_ROUNDS, budget[0] // (n_cells * span[WIDTH]))
-                budget[0] -= max(rounds, 1) * n_cells * span[WIDTH]
-                is_new = rounds > 0 and _exchange(n_pairs, rounds, limit, *rest)
+                rounds = min(_ROUNDS, budget[0] // effort(given, now))
+                budget[0] -= max(rounds, 1) * effort(given, now)
+                is_new = rounds > 0 and _exchange(
+                    n_pairs, rounds, limit, at, given, now, near, slant, shape, line, plain
+                )
             exchanged = at[VALUE]
-            is_new = is_new or merge_all(offsets, *rest)
+            is_new = is_new or merge_all(
+                offsets, at, given, now, slant, shape, line, plain, scratch
+            )
         values[1, r], values[2, r] = at[VALUE], budget[0]
-        values[0, r] = end(span, given, held, shape)
+        values[0, r] = end(given, now, shape)

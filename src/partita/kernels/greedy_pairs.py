@@ -10,41 +10,49 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_draws import _free, _shift, expected, slopes
-from partita.kernels.greedy_memo import is_old, is_own_old, look, place, renew, renew_own
+from partita.kernels.greedy_counts import FREE, HIGH, fresh_column, shift
+from partita.kernels.greedy_draws import expected, slopes
+from partita.kernels.greedy_near import bounds, bring, gain, own_gain
 
 POINTS = 12  # of the grid for what e costs, on either side
+_SPARE = 8  # columns for clusters that there are none of yet
 _FIRSTS = 64  # single moves that gain on the linearised loss, at most
 
 
 @inner
-def _score(
-    rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, slope, fresh, memo,
-    scores,
-):  # fmt: skip
-    """Fill ``scores[i, k]`` with what item i would gain in column k; return most, and most of e."""
-    known, near, stamps, last, block = memo
-    look(alpha32, marks, last)
-    most, widest = -np.inf, 0.0
+def _score(bar, most, slope, fresh, given, held, near, slant, scores):
+    """Fill in the ``scores[i, k]``, what item i would gain in column k, that are above ``bar``.
+
+    Those that are known, not -inf, stay. Returns the most of them, ``most`` if that is more.
+    """
+    weight, cell = given[1], given[3]
+    counts, labels, sizes, book = held[0], held[1], held[2], held[5]
+    alpha, reach = slant
+    bound = near[5]
     for i in range(labels.shape[0]):
         w, old = weight[i], labels[i]
-        x = place(i, stamps)
-        if is_old(x, marks, stamps):
-            renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, block)
-        if is_own_old(x, old, marks, stamps):
-            renew_own(x, i, rows, old, w, cell, step, counts, alpha32, marks, near, stamps)
-        lost = near[x]
+        lost = own_gain(i, given, held, near, alpha)
         freed = cell[sizes[old]] - cell[sizes[old] - w]
-        is_alone = sizes[old] == w
-        for k in range(sizes.shape[0]):
-            scores[i, k] = -np.inf
-            if k != old and (sizes[k] > 0 or (k == fresh and not is_alone)):
-                de = cell[sizes[k] + w] - cell[sizes[k]] - freed
-                scores[i, k] = known[x, k] - lost - slope * de
+        x = bring(i, given, held, near)
+        bounds(i, x, slope, 0.0, freed, reach, given, held, near)
+        for k in range(book[HIGH]):
+            if bound[k] > lost + bar and k != old and sizes[k] > 0 and scores[i, k] == -np.inf:
+                rise = cell[sizes[k] + w] - cell[sizes[k]] - freed
+                scores[i, k] = gain(i, k, given, counts, alpha) - lost - slope * rise
                 most = max(most, scores[i, k])
-                widest = max(widest, abs(de))
-    return most, widest
+        if fresh >= 0 and sizes[old] > w:
+            scores[i, fresh] = reach[2] * cell[w] - lost - slope * (cell[w] - freed)
+            most = max(most, scores[i, fresh])
+    return most
+
+
+@jit
+def room(held):
+    """Columns that scores are for: those in use, and some that may be."""
+    book = held[5]
+    return min(held[2].shape[0], max(book[HIGH], book[FREE] + 1) + _SPARE)
 
 
 @inner
@@ -89,36 +97,41 @@ def _partners(firsts, seconds, scores, weight, cell, labels, sizes, cost, reach,
 
 @jit
 def exchange(
-    tries, n_rounds, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks,
-    alpha32, alpha, limit, memo, is_linear, t, p, num, den, w_total, n_total, value, scores,
-    cost,
+    tries, n_rounds, given, held, near, slant, new, limit, is_linear, shape, value, scores, cost
 ):  # fmt: skip
     """Move pairs of items that together gain, again and again, ``tries`` of them at a time.
 
     Each pair is kept only if the loss is lower, exactly. Returns the loss afterwards, and whether
-    there were rounds enough to find no more. Where the loss ``is_linear`` in j, alpha stays.
+    there were rounds enough to find no more. Where the loss ``is_linear`` in j, alpha stays, and
+    ``new`` is scratch; else that is the slant.
     """
-    width = scores.shape[1]
-    flat = scores.ravel()
-    new32, new = (alpha32.copy(), alpha.copy()) if is_linear else (alpha32, alpha)
+    given, held, near, slant, new, shape, scores, cost = bare(
+        (given, held, near, slant, new, shape, scores, cost)
+    )
+    weight, cell = given[1], given[3]
+    labels, sizes, j, totals, book, marks = held[1], held[2], held[3], held[4], held[5], held[6]
+    t, p, num, den, w_total, n_total = shape
+    width, flat = scores.shape[1], scores.ravel()
     for _ in range(n_rounds):
-        before = value
-        fresh = _free(sizes, limit)
-        slope = slopes(t, p, j, totals[0], 0.0, num, den, w_total, n_total, new32, new)[0]
-        most, widest = _score(
-            rows, weight, cell, step, counts, table, labels, sizes, marks, alpha32, slope, fresh,
-            memo, scores,
-        )  # fmt: skip
+        before, fresh = value, fresh_column(book, sizes, limit)
+        fresh = fresh if fresh < width else -1
+        slope = slopes(j, totals[0], 0.0, shape, new, marks if not is_linear else marks.copy())[0]
         least = 1e-12 * max(1.0, value)
+        scores[:] = -np.inf
+        most = _score(0.0, -np.inf, slope, fresh, given, held, near, slant, scores)
         if most <= least:
             return value, True
+        _score(-most, most, slope, fresh, given, held, near, slant, scores)
         seconds = np.flatnonzero(flat > -most)
         seconds = seconds[np.argsort(-flat[seconds], kind="mergesort")]
         n_firsts = 0
         while n_firsts < min(_FIRSTS, seconds.size) and flat[seconds[n_firsts]] > least:
             n_firsts += 1
-        firsts = seconds[:n_firsts]
-        reach = 2 * widest
+        firsts, reach = seconds[:n_firsts], 1e-300
+        for one in seconds:
+            reach = max(
+                reach, 2.0 * abs(_rise(one // width, one % width, weight, cell, labels, sizes))
+            )
         _cost(reach, slope, t, p, j, totals[0], num, den, w_total, n_total, cost)
         pairs, values = np.zeros(n_firsts, dtype=np.int64), np.empty(n_firsts)
         _partners(firsts, seconds, scores, weight, cell, labels, sizes, cost, reach, pairs, values)
@@ -131,18 +144,14 @@ def exchange(
             old, old2 = labels[i], labels[i2]
             if old == k or old2 == k2:
                 continue
-            _shift(rows[i], old, k, weight[i], cell, step, counts, table, sizes, j, totals, marks)
-            _shift(
-                rows[i2], old2, k2, weight[i2], cell, step, counts, table, sizes, j, totals, marks
-            )
+            shift(i, k, given, held)
+            shift(i2, k2, given, held)
             found = expected(t, p, j, totals[0], num, den, w_total, n_total)
             if found < value - least:
-                value, labels[i], labels[i2] = found, k, k2
+                value = found
                 continue
-            _shift(
-                rows[i2], k2, old2, weight[i2], cell, step, counts, table, sizes, j, totals, marks
-            )
-            _shift(rows[i], k, old, weight[i], cell, step, counts, table, sizes, j, totals, marks)
-        if value == before or _free(sizes, sizes.shape[0] + 1) == -2:
+            shift(i2, old2, given, held)
+            shift(i, old, given, held)
+        if value == before or book[FREE] >= width:
             return value, value == before
     return value, False

@@ -25,27 +25,27 @@ def _list_members(labels, k, members):
 
 
 @inner
-def _together(i, members, rows, alpha32, stride, out):
+def _together(i, members, rows, alpha, stride, out):
     """The weight of the draws, every so many of them, in which the members are with item i."""
     mine = rows[i]
     for a in range(members.shape[0]):
-        row, total = rows[members[a]], np.float32(0.0)
+        row, total = rows[members[a]], 0.0
         for m in range(0, row.shape[0], stride):
-            total += alpha32[m] if row[m] == mine[m] else np.float32(0.0)
+            total += alpha[m] if row[m] == mine[m] else 0.0
         out[a] = total
 
 
 @inner
-def _far_apart(seed, members, rows, alpha32, stride, near, far):
+def _far_apart(seed, members, rows, alpha, stride, near, far):
     """Fill ``near`` and ``far`` with how much members are with either of two that seldom are."""
     first = members[below(seed, members.shape[0])]
-    _together(first, members, rows, alpha32, stride, near)
-    _together(members[np.argmin(near)], members, rows, alpha32, stride, near)
-    _together(members[np.argmin(near)], members, rows, alpha32, stride, far)
+    _together(first, members, rows, alpha, stride, near)
+    _together(members[np.argmin(near)], members, rows, alpha, stride, near)
+    _together(members[np.argmin(near)], members, rows, alpha, stride, far)
 
 
 @inner
-def _nearer(members, column, rows, weight, counts, alpha32, stride, inside, shared):
+def _nearer(members, column, rows, weight, counts, alpha, stride, inside, shared):
     """Put each of the members into the half that it is more with; say whether any changed.
 
     Nothing changes where all would be in one.
@@ -64,8 +64,8 @@ def _nearer(members, column, rows, weight, counts, alpha32, stride, inside, shar
         i, with_in, with_all = members[a], 0.0, 0.0
         for m in range(0, n_draws, stride):
             r = rows[i, m]
-            with_in += alpha32[m] * shared[r]
-            with_all += alpha32[m] * counts[r, column]
+            with_in += alpha[m] * shared[r]
+            with_all += alpha[m] * counts[column, r]
         goes[a] = with_in * rest > (with_all - with_in) * size
         n_in += goes[a]
     is_changed = False
@@ -79,7 +79,7 @@ def _nearer(members, column, rows, weight, counts, alpha32, stride, inside, shar
 
 
 @inner
-def halve(seed, labels, sizes, rows, weight, counts, alpha32, inside, shared):
+def halve(seed, labels, sizes, rows, weight, counts, alpha, inside, shared):
     """Mark one half of every cluster: the items that are seldom with the others of it.
 
     Of many draws some are enough for that.
@@ -92,16 +92,16 @@ def halve(seed, labels, sizes, rows, weight, counts, alpha32, inside, shared):
         if found < 2:
             continue
         some = members[:found]
-        _far_apart(seed, some, rows, alpha32, stride, near[:found], far[:found])
+        _far_apart(seed, some, rows, alpha, stride, near[:found], far[:found])
         for a in range(found):
             inside[members[a]] = far[a] > near[a]
         for _ in range(_ROUNDS):
-            if not _nearer(some, k, rows, weight, counts, alpha32, stride, inside, shared):
+            if not _nearer(some, k, rows, weight, counts, alpha, stride, inside, shared):
                 break
 
 
 @inner
-def find_mates(labels, sizes, rows, weight, alpha32, mates):
+def find_mates(labels, sizes, rows, weight, alpha, mates):
     """Fill ``mates`` with the item that each is most with in its cluster, -1 if none.
 
     There is none in large clusters, and where an item is nearly as much with the rest, on average.
@@ -113,7 +113,7 @@ def find_mates(labels, sizes, rows, weight, alpha32, mates):
         found = _list_members(labels, k, members)
         for a in range(found if 3 < found <= _FEW else 0):
             i = members[a]
-            _together(i, members[:found], rows, alpha32, stride, near)
+            _together(i, members[:found], rows, alpha, stride, near)
             near[a], total, best = 0.0, 0.0, -1
             for b in range(found):
                 total += weight[members[b]] * near[b]

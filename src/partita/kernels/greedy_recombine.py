@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
+from partita.kernels.greedy_counts import HIGH
 from partita.kernels.greedy_draws import expected
 from partita.kernels.greedy_merges import best_mergers, merge_gains
+from partita.kernels.greedy_near import ONE, bring
 from partita.kernels.greedy_pairs import POINTS, _cost
 from partita.kernels.greedy_parts import find_mates, halve
-from partita.kernels.greedy_vector import weighted_rows
 
 _SPLITS = 100  # that are looked at, at most
 _MERGERS = 64  # the same, the best
@@ -54,11 +56,13 @@ def _key(items):
 
 
 @jit
-def split_gain(items, rows, weight, cell, counts, labels, sizes, shared, more):
+def split_gain(items, given, held, shared, more):
     """What e gains if some items of a cluster were a cluster of their own; ``more`` is what j does.
 
     ``shared``, one for each row of counts, is zero.
     """
+    rows, weight, _, cell, _ = given
+    counts, labels, sizes = held[0], held[1], held[2]
     size, column = 0, labels[items[0]]
     more[:] = 0.0
     for i in items:
@@ -69,7 +73,7 @@ def split_gain(items, rows, weight, cell, counts, labels, sizes, shared, more):
         for m in range(rows.shape[1]):
             r = rows[i, m]
             if shared[r] > 0:
-                c = np.int64(counts[r, column])
+                c = np.int64(counts[column, r])
                 more[m] += cell[c - shared[r]] + cell[shared[r]] - cell[c]
                 shared[r] = 0
     whole = sizes[column]
@@ -91,14 +95,15 @@ def _insert(value, values, found, most):
 
 @inner
 def _splits(
-    rows, weight, cell, counts, labels, sizes, j, e, alpha, slope, t, p, num, den, w_total, n_total,
-    others, inside, shared, ids, gains, rises, values,
+    slope, given, held, alpha, shape, others, inside, shared, ids, gains, rises, values
 ):  # fmt: skip
     """Fill ``ids``, ``gains`` on the linear loss, ``rises`` of e and ``values`` of the loss.
 
     Returns how many splits there are. A block that several partitions share with a cluster is
     taken once. The value of a split that leaves an item alone is infinite: sweeps look at those.
     """
+    labels, sizes, j, e = held[1], held[2], held[3], held[4][0]
+    t, p, num, den, w_total, n_total = shape
     n, found, more = labels.shape[0], 0, np.empty(j.shape[0])
     items, is_done, keys = (
         np.empty(n, np.int64),
@@ -123,9 +128,7 @@ def _splits(
             if is_known:
                 continue
             keys[found], ids[found, 0], ids[found, 1] = key, source, i
-            rises[found] = split_gain(
-                items[:n_items], rows, weight, cell, counts, labels, sizes, shared, more
-            )
+            rises[found] = split_gain(items[:n_items], given, held, shared, more)
             gains[found] = alpha @ more - slope * rises[found]
             more += j
             values[found] = np.inf
@@ -136,32 +139,44 @@ def _splits(
 
 
 @inner
-def _nearest(old, size, cell, sizes, slope, gains):
-    """The cluster, other than its own, where a block gains most on the linear loss; -1 if none."""
-    best, most = -1, -np.inf
-    for k in range(sizes.shape[0]):
-        if k != old and sizes[k] > 0:
-            score = gains[k] - slope * (cell[sizes[k] + size] - cell[sizes[k]])
-            if score > most:
-                best, most = k, score
-    return best
+def _nearest(items, old, size, slope, given, held, near, slant, means, best):
+    """Fill ``best`` with the clusters, other than its own, where a block should gain most.
+
+    As if a cluster were with all of the block in as large a share of the draws as their items are
+    on average. -1 stands for none.
+    """
+    weight, cell, sizes, high = given[1], given[3], held[2], held[5][HIGH]
+    means[:] = 0.0
+    for i in items:
+        x = bring(i, given, held, near)
+        for k in range(high):
+            means[k] += weight[i] * near[1][x, k]
+    best[:], most, next_most = -1, -np.inf, -np.inf
+    for k in range(high):
+        if k == old or sizes[k] == 0:
+            continue
+        added = cell[sizes[k] + size] - cell[sizes[k]] - cell[size]
+        score = added * (slant[1][0] * means[k] / (size * sizes[k] * ONE) - slope)
+        if score > most:
+            best[1], next_most = best[0], most
+            best[0], most = k, score
+        elif score > next_most:
+            best[1], next_most = k, score
 
 
 @inner
 def _transfers(
-    rows, weight, cell, counts, table, labels, sizes, j, e, alpha32, slope, t, p, num, den, w_total,
-    n_total, others, inside, shared, here, bar, values, n_found, found,
+    slope, given, held, near, slant, shape, others, inside, shared, here, bar, values, n_found,
+    found,
 ):  # fmt: skip
-    """Add to the plans found those by which a half of a cluster goes over to the nearest other."""
-    n, m, width = labels.shape[0], j.shape[0], sizes.shape[0]
+    """Add to the plans found those by which a half of a cluster goes over to another near it."""
+    rows, weight, _, cell, _ = given
+    counts, labels, sizes, j, totals = held[0], held[1], held[2], held[3], held[4]
+    t, p, num, den, w_total, n_total = shape
+    n, m, n_rows = labels.shape[0], j.shape[0], counts.shape[1]
     items, is_done, more = np.empty(n, np.int64), np.zeros(n, np.bool_), np.empty(m)
-    most = counts.shape[0]
-    touched, draws = np.empty(most, np.uint32), np.empty(most, np.int64)
-    weights, gains, scratch = (
-        np.empty(most, np.float32),
-        np.empty(width),
-        np.empty(width, np.float32),
-    )
+    touched, draws = np.empty(n_rows, np.uint32), np.empty(n_rows, np.int64)
+    means, best = np.empty(sizes.shape[0]), np.empty(2, np.int64)
     for i in range(n):
         if is_done[i]:
             continue
@@ -179,39 +194,36 @@ def _transfers(
                     touched[n_touched], draws[n_touched] = r, b
                     n_touched += 1
                 shared[r] += weight[items[a]]
-        for b in range(n_touched):
-            weights[b] = alpha32[draws[b]] * shared[touched[b]]
-        weighted_rows(table, touched[:n_touched], weights[:n_touched], width, scratch, gains)
-        k = _nearest(old, size, cell, sizes, slope, gains)
-        more[:] = j
-        for b in range(n_touched):
-            r = touched[b]
-            if k >= 0:
-                x, c, d = shared[r], np.int64(counts[r, old]), np.int64(counts[r, k])
+        _nearest(items[:n_items], old, size, slope, given, held, near, slant, means, best)
+        for k in best:
+            if k < 0:
+                continue
+            more[:] = j
+            for b in range(n_touched):
+                x, r = shared[touched[b]], touched[b]
+                c, d = np.int64(counts[old, r]), np.int64(counts[k, r])
                 more[draws[b]] += cell[c - x] - cell[c] + cell[d + x] - cell[d]
-            shared[r] = 0
-        if k < 0:
-            continue
-        rise = cell[sizes[old] - size] - cell[sizes[old]]
-        rise += cell[sizes[k] + size] - cell[sizes[k]]
-        value = here - expected(t, p, more, e + rise, num, den, w_total, n_total)
-        if value >= -bar:
-            n_found = _propose(value, (np.int64(HALF), i), k, ALONE, values, n_found, found)
+            rise = cell[sizes[old] - size] - cell[sizes[old]]
+            rise += cell[sizes[k] + size] - cell[sizes[k]]
+            value = here - expected(t, p, more, totals[0] + rise, num, den, w_total, n_total)
+            if value >= -bar:
+                n_found = _propose(value, (np.int64(HALF), i), k, ALONE, values, n_found, found)
+        for b in range(n_touched):
+            shared[touched[b]] = 0
     return n_found
 
 
 @inner
-def _pairs(
-    rows, weight, cell, counts, labels, sizes, j, e, t, p, num, den, w_total, n_total, mates,
-    shared, here, values, n_found, found,
-):  # fmt: skip
+def _pairs(given, held, shape, mates, shared, here, values, n_found, found):
     """Add to the plans found those that pay and by which two mates begin a cluster."""
+    labels, j, e = held[1], held[3], held[4][0]
+    t, p, num, den, w_total, n_total = shape
     both, more = np.empty(2, np.int64), np.empty(j.shape[0])
     for i in range(labels.shape[0]):
         if mates[i] < 0 or (mates[mates[i]] == i and mates[i] < i):
             continue
         both[0], both[1] = i, mates[i]
-        rise = split_gain(both, rows, weight, cell, counts, labels, sizes, shared, more)
+        rise = split_gain(both, given, held, shared, more)
         more += j
         value = here - expected(t, p, more, e + rise, num, den, w_total, n_total)
         if value > 0.0:
@@ -242,9 +254,8 @@ def _propose(value, split, first, second, values, n_found, found):
 
 @jit
 def plans(
-    seed, rows, weight, cell, counts, table, labels, sizes, j, totals, offsets, alpha32, alpha,
-    slope, t, p, num, den, w_total, n_total, others, hopeless, bar, pairs_too, alone_too, inside,
-    mates, found,
+    seed, slope, given, held, near, slant, shape, offsets, others, hopeless, bar, pairs_too,
+    alone_too, inside, mates, found,
 ):  # fmt: skip
     """Fill ``found`` with the splits that cost least, the best first, and the mergers to make.
 
@@ -254,18 +265,24 @@ def plans(
     ``inside`` becomes one half of every cluster, ``mates`` what items could leave theirs with.
     Returns how many there are.
     """
-    shared = np.zeros(counts.shape[0], np.int64)
-    halve(seed, labels, sizes, rows, weight, counts, alpha32, inside, shared)
+    seed, given, held, near, slant, shape, offsets, others, inside, mates, found = bare(
+        (seed, given, held, near, slant, shape, offsets, others, inside, mates, found)
+    )
+    rows, weight, _, cell, _ = given
+    counts, labels, sizes, j, totals = held[0], held[1], held[2], held[3], held[4]
+    t, p, num, den, w_total, n_total = shape
+    alpha = slant[0]
+    shared = np.zeros(counts.shape[1], np.int64)
+    halve(seed, labels, sizes, rows, weight, counts, alpha, inside, shared)
     ids, gains, rises = np.empty((_SPLITS, 2), np.int64), np.empty(_SPLITS), np.empty(_SPLITS)
     here, after = expected(t, p, j, totals[0], num, den, w_total, n_total), np.empty(_SPLITS)
     n_splits = _splits(
-        rows, weight, cell, counts, labels, sizes, j, totals[0], alpha, slope, t, p, num, den,
-        w_total, n_total, others, inside, shared, ids, gains, rises, after,
-    )  # fmt: skip
+        slope, given, held, alpha, shape, others, inside, shared, ids, gains, rises, after
+    )
     pairs, costs, n_mergers = np.empty((_MERGERS, 2), np.int64), np.empty(_MERGERS), 0
     if pairs_too:
-        merging = np.zeros((sizes.shape[0], sizes.shape[0]))
-        merge_gains(counts, offsets, 0, t.shape[0], alpha, cell, merging)
+        merging = np.empty((sizes.shape[0], sizes.shape[0]))
+        merge_gains(counts, sizes, offsets, 1, alpha, cell, merging)
         n_mergers = best_mergers(merging, slope, sizes, cell, pairs, costs)
     raised, widest = np.empty(n_mergers), 1e-300
     for q in range(n_mergers):
@@ -289,12 +306,11 @@ def plans(
             if value >= -hopeless:
                 n_found = _propose(value, ids[s], pairs[q, 0], pairs[q, 1], values, n_found, found)
     if alone_too:
-        find_mates(labels, sizes, rows, weight, alpha32, mates)
-        n_found = _pairs(
-            rows, weight, cell, counts, labels, sizes, j, totals[0], t, p, num, den, w_total,
-            n_total, mates, shared, here, values, n_found, found,
-        )  # fmt: skip
+        find_mates(labels, sizes, rows, weight, alpha, mates)
+        n_found = _pairs(given, held, shape, mates, shared, here, values, n_found, found)
+    if near[0].shape[0] == 0:
+        return n_found
     return _transfers(
-        rows, weight, cell, counts, table, labels, sizes, j, totals[0], alpha32, slope, t, p, num,
-        den, w_total, n_total, others, inside, shared, here, bar, values, n_found, found,
+        slope, given, held, near, slant, shape, others, inside, shared, here, bar, values, n_found,
+        found,
     )  # fmt: skip

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from partita.kernels._bare import bare
 from partita.kernels._compile import jit
-from partita.kernels.greedy_draws import _free, _shift, slopes
-from partita.kernels.greedy_memo import is_old, is_own_old, look, place, renew, renew_own
+from partita.kernels.greedy_counts import fresh_column, shift
+from partita.kernels.greedy_draws import slopes
+from partita.kernels.greedy_near import best_column, own_gain
 
 _BLIND = 8  # items that are put in before their loss says anything
 
 
 @jit
 def soften(
-    items, begin, end, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks,
-    alpha32, alpha, slope, limit, memo, is_curved, t, p, num, den, w_total, n_total,
-    widths,
+    items, begin, end, given, held, near, slant, slope, limit, is_curved, shape, widths
 ):  # fmt: skip
     """Reassign items one at a time, sweep after sweep, each to the best cluster.
 
@@ -24,53 +24,39 @@ def soften(
     and is taken anew after every move. Visits ``begin`` to ``end`` are made, going round the
     items. Returns how far it came; it stops short when no free column is left.
     """
-    known, near, stamps, last, block = memo
+    items, given, held, near, slant, shape, widths = bare(
+        (items, given, held, near, slant, shape, widths)
+    )
+    weight, cell = given[1], given[3]
+    labels, sizes, j, totals, book, marks = held[1], held[2], held[3], held[4], held[5], held[6]
+    alpha, reach = slant
     n, at, rise = items.shape[0], -1, 0.0
     for v in range(begin, end):
         if v // n != at:
             at = v // n
             if is_curved:
-                slope, rise = slopes(
-                    t, p, j, totals[0], widths[at], num, den, w_total, n_total, alpha32, alpha
-                )
-            look(alpha32, marks, last)
+                slope, rise = slopes(j, totals[0], widths[at], shape, slant, marks)
         i = items[v % n]
         w, old = weight[i], labels[i]
-        fresh = _free(sizes, limit)
+        fresh = fresh_column(book, sizes, limit)
         if fresh == -2:
             return v
-        if sizes[old] == w:
-            fresh = -1
-        x = place(i, stamps)
-        if is_old(x, marks, stamps):
-            renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, block)
         freed = cell[sizes[old]] - cell[sizes[old] - w]
-        if is_own_old(x, old, marks, stamps):
-            renew_own(x, i, rows, old, w, cell, step, counts, alpha32, marks, near, stamps)
-        most = near[x]
-        best, most = old, most + 1e-6 * abs(most)  # all this is to single precision
-        for k in range(sizes.shape[0]):
-            if k != old and (sizes[k] > 0 or k == fresh):
-                de = cell[sizes[k] + w] - cell[sizes[k]] - freed
-                score = known[x, k] - (slope + 0.5 * rise * de) * de
-                if score > most:
-                    best, most = k, score
+        best, _ = best_column(
+            i, old, -1 if sizes[old] == w else fresh, slope, 0.5 * rise, freed, old,
+            own_gain(i, given, held, near, alpha), given, held, near, alpha, reach,
+        )  # fmt: skip
         if best == old:
             continue
-        _shift(rows[i], old, best, w, cell, step, counts, table, sizes, j, totals, marks)
-        labels[i] = best
+        shift(i, best, given, held)
         if is_curved:
-            slope, rise = slopes(
-                t, p, j, totals[0], widths[at], num, den, w_total, n_total, alpha32, alpha
-            )
-            look(alpha32, marks, last)
+            slope, rise = slopes(j, totals[0], widths[at], shape, slant, marks)
     return end
 
 
 @jit
 def sequence(
-    items, begin, rows, weight, cell, step, counts, table, labels, sizes, j, totals, marks, alpha32,
-    alpha, slope, limit, memo, p, num, den, t, seen,
+    items, begin, given, held, near, slant, slope, limit, p, num, den, t, seen
 ):  # fmt: skip
     """Put items that are in no cluster into the best, one after another, from nothing.
 
@@ -78,38 +64,34 @@ def sequence(
     cluster, the items of it put in) begin at zero. Returns how far it came; it stops short when no
     free column is left.
     """
-    known, _, stamps, last, block = memo
+    items, given, held, near, slant, p, num, den, t, seen = bare(
+        (items, given, held, near, slant, p, num, den, t, seen)
+    )
+    rows, weight, _, cell, _ = given
+    sizes, j, totals, book, marks = held[2], held[3], held[4], held[5], held[6]
+    alpha, reach = slant
     rise, done = 0.0, sizes.sum()
     for a in range(begin, items.shape[0]):
         i = items[a]
-        row, w = rows[i], weight[i]
-        fresh = _free(sizes, limit)
+        w = weight[i]
+        fresh = fresh_column(book, sizes, limit)
         if fresh == -2:
             return a
-        for m in range(row.shape[0]):
-            before = seen[row[m]]
-            seen[row[m]] = before + w
+        for m in range(rows.shape[1]):
+            before = seen[rows[i, m]]
+            seen[rows[i, m]] = before + w
             t[m] += cell[before + w] - cell[before]
         done += w
-        widest = 0.0
-        for k in range(sizes.shape[0]):
-            if sizes[k] > 0 or k == fresh:
-                widest = max(widest, cell[sizes[k] + w] - cell[sizes[k]])
         if a >= _BLIND:
-            slope, rise = slopes(
-                t, p, j, totals[0], widest, num, den, cell[done], done, alpha32, alpha
-            )
-        look(alpha32, marks, last)
-        x = place(i, stamps)
-        if is_old(x, marks, stamps):
-            renew(x, i, rows, w, cell, counts, table, alpha32, marks, known, stamps, block)
-        best, most = -1, -np.inf
-        for k in range(sizes.shape[0]):
-            if sizes[k] > 0 or k == fresh:
-                de = cell[sizes[k] + w] - cell[sizes[k]]
-                score = known[x, k] - (slope + 0.5 * rise * de) * de
-                if score > most:
-                    best, most = k, score
-        _shift(row, labels[i], best, w, cell, step, counts, table, sizes, j, totals, marks)
-        labels[i] = best
+            widest = cell[w]
+            for k in range(sizes.shape[0]):
+                if sizes[k] > 0:
+                    widest = max(widest, cell[sizes[k] + w] - cell[sizes[k]])
+            shape = t, p, num, den, cell[done], np.float64(done)
+            slope, rise = slopes(j, totals[0], widest, shape, slant, marks)
+        best, _ = best_column(
+            i, -1, fresh, slope, 0.5 * rise, 0.0, np.int64(-1), -np.inf, given, held, near, alpha,
+            reach,
+        )  # fmt: skip
+        shift(i, best, given, held)
     return items.shape[0]

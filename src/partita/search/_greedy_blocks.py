@@ -52,7 +52,7 @@ def _pays(run: Run, block: NDArray[np.int64], pair: NDArray[np.int64]) -> bool:
     elif pair.size:
         new[block] = touched[1]
     else:
-        if not (state.sizes == 0).any():
+        if state.n_clusters == state.sizes.size:
             state.grow(state.sizes.size)
         new[block] = int(np.flatnonzero(state.sizes == 0)[0])
     items = np.flatnonzero(new != labels)

@@ -57,23 +57,21 @@ class Blocks:
         self.problem, self.blocks = problem, blocks
         p, state = problem, problem.state()
         state.load(canonical(p.items.compress(about)))
-        n, rows = int(blocks.max()) + 1, int(p.offsets[-1])
-        counts: NDArray[Any] = np.zeros((rows, n), dtype=p.count_type)
+        n = int(blocks.max()) + 1
+        self.parts: NDArray[Any] = np.zeros((n, int(p.offsets[-1])), dtype=p.count_type)
         compiled = cast(Any, kernels.greedy_crossing)
         every = p.rows[p.items.members] if p.items.are_merged else p.rows
-        cast(Any, kernels.greedy_draws).load(
-            every, np.ones(p.n_items, dtype=np.int64), blocks, counts
-        )
-        self.parts = np.ascontiguousarray(counts.T)
+        for row, block in zip(every, blocks, strict=True):
+            self.parts[block, row] += 1
         self.mass = np.bincount(blocks, minlength=n)
-        self.alpha = np.repeat(state.alpha, np.diff(p.offsets))
+        self.alpha = np.repeat(state.slant[0], np.diff(p.offsets))
         self.low = 0.9 * float(p.t.min())
         self.density = (_POINTS - 1) / (1.1 * float(p.t.max()) + 0.01 * p.w - self.low)
         self.grid = np.empty(_POINTS)
         compiled.levels(
             self.low, self.density, p.t, p.p, state.j, p.num, p.den, p.w, p.total, self.grid
         )
-        self.grid += state.alpha @ state.j
+        self.grid += state.slant[0] @ state.j
 
     def of(self, labels: Labels) -> Labels:
         """The labels of the blocks of a partition that parts none."""

@@ -12,12 +12,16 @@ from partita.losses import RatioLoss
 from partita.search._greedy_counts import CALL
 from partita.search._greedy_items import Items
 from partita.search._greedy_state import DrawsState
-from partita.search._greedy_tables import LANES, Room
+from partita.search._greedy_tables import Tables
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.draws import Draws
+
+
+_ALIKE = 5_000  # items, beyond which no matrix of their similarities is held
+_ALIKE_DRAWS = 32  # and items for each draw
 
 
 class DrawsProblem:
@@ -41,26 +45,77 @@ class DrawsProblem:
         self.offsets = offsets_of(draws)
         validate.fits_in_memory(
             f"The search over {self.m:,} draws of {self.n_items:,} items",
-            4 * self.n * self.m + 6 * LANES * int(self.offsets[-1]),
+            4 * self.n * self.m + 32 * int(self.offsets[-1]) + 2 * self._n_alike**2,
             "thin the draws.",
         )
         self.usual = int(1.5 * (int(self.offsets[-1]) / self.m))
         columns = columns[self.items.firsts] if self.items.are_merged else columns
         self.rows = np.add(columns, self.offsets[:-1].astype(np.uint32), dtype=np.uint32)
-        self.cell = loss.table(self.n_items)
-        self.step = np.zeros(self.cell.size, dtype=np.float32)
-        self.step[:-1] = np.diff(self.cell)
+        cell = loss.table(self.n_items)
+        self.cell = np.append(cell, 2 * cell[-1] - cell[-2] if cell.size > 1 else cell[-1])
         self.p = draws.probabilities
         self.edges = np.cumsum(self.p)
         self.t = kernels.contingency.marginal(draws.labels, self.cell)
         self.num, self.den = loss.numerator.coefficients, loss.denominator.coefficients
-        self.w, self.total = float(self.cell[-1]), float(self.n_items)
+        self.w, self.total = float(cell[-1]), float(self.n_items)
         self.is_linear = not self.den[[1, 2, 4, 5]].any()
         self.alpha, self.slope = self._at_draws()
-        self.guide = self.alpha.astype(np.float32), self.slope
+        self.reach = np.zeros(3)
+        cast(Any, kernels.greedy_draws).measure(self.alpha, self.p, self.reach)
         self.curve, self.bends = self._curve()
         self._knots, self._above = self.curve[0, :-1].copy(), self.curve[2, -1] - self.curve[2]
         self.bent_slope = self.slope - 0.5 * float(self.curve[2, -1])
+        kinds, kind = np.unique(self.weight, return_inverse=True)
+        self.steps = self._steps(kinds)
+        self.given = self.rows, self.weight, kind.astype(np.int64), self.cell, self.steps
+        self.shape = self.t, self.p, self.num, self.den, self.w, self.total
+        self.line = self.is_linear, self.curve, self.bends, self.doubt
+        self.lines = self._lines()
+        self.like = self._likeness()
+        self._spare: list[Tables] = []
+
+    @property
+    def _n_alike(self) -> int:
+        """Items whose similarities are held, all or none."""
+        is_small = self.n <= min(_ALIKE, _ALIKE_DRAWS * self.m)
+        return self.n if is_small else 0
+
+    def _steps(self, weights: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What an item of each weight adds to cell of every count that it can come to."""
+        counts = np.arange(self.cell.size)
+        above = np.minimum(counts + weights[:, None], self.cell.size - 1)
+        return np.asarray(self.cell[above] - self.cell[counts])
+
+    def _lines(self) -> NDArray[np.float32]:
+        """The steps, and how much more the next of each is, as far as they go."""
+        lines = np.zeros((2, *self.steps.shape), dtype=np.float32)
+        lines[0] = self.steps
+        lines[1, :, :-1] = np.diff(self.steps)
+        return lines
+
+    def _likeness(self) -> NDArray[np.uint16]:
+        """How often items are together, rounded up, if that bounds what they add; else nothing.
+
+        It does if cell is convex, and what one more item adds concave.
+        """
+        step = np.diff(self.cell[:-1])
+        noise = 1e-9 * (1 + np.abs(self.cell).max())
+        is_bound = np.all(step >= -noise) and np.all(np.diff(step) >= -noise)
+        is_bound = is_bound and np.all(np.diff(step, 2) <= noise)
+        n = self._n_alike if is_bound else 0
+        like = np.empty((n, n), dtype=np.uint16)
+        if n == 0:
+            return like
+        labels = np.ascontiguousarray(self.draws.labels[:, self.items.firsts])
+        weights = None if np.ptp(self.p) <= 1e-12 * self.p[0] else self.p
+        plan = kernels.similarity.plan(labels, weights, np.float32)
+        for strip in plan.strips:
+            plan.fill(strip)
+        one = cast(Any, kernels.greedy_near).ONE
+        np.ceil(plan.out * np.float32(one), out=plan.out)
+        np.minimum(plan.out, one, out=plan.out)
+        like[:] = plan.out
+        return like
 
     def _at_draws(self) -> tuple[NDArray[np.float64], float]:
         """-∂/∂j and ∂/∂e of the loss where the estimate is the draw itself, e = j = t."""
@@ -118,17 +173,20 @@ class DrawsProblem:
         recomputed and by the running totals, and a number that is not positive for a run that took
         too long for a call and has more to do; of shape (3, runs).
         """
-        n_cells = int(self.offsets[-1]) * self.n_columns
-        memory = Room(self.count_type), Room(np.float32)
-        counts, table = (room.table((1, n_cells)).ravel() for room in memory)
+        tables = self._spare.pop() if self._spare else Tables(self, self.n + 1)
         values = np.empty((3, partitions.shape[0]))
         runs: Any = kernels.greedy_draws_bent if self.is_rough else kernels.greedy_draws_runs
-        runs.quick(
-            partitions, seeds, n_sweeps, CALL, *(bent if self.is_rough else ()), self.usual, limit,
-            self.rows, self.weight, self.cell, self.step, self.offsets, counts, table, self.t,
-            self.p, self.num, self.den, self.w, self.total, self.is_linear, self.curve, self.bends,
-            self.alpha, self.slope, self.bent_slope, self.doubt, values,
+        scratch = (
+            (np.empty(self.m), np.empty(self.m)), np.zeros(3, dtype=np.int64),
+            np.empty(self.n, dtype=np.int64),
         )  # fmt: skip
+        runs.quick(
+            partitions, seeds, n_sweeps, CALL, *(bent if self.is_rough else ()), limit,
+            self.offsets, self.given, tables.held, tables.near,
+            (self.alpha.copy(), self.reach.copy()), self.shape, self.line,
+            (self.alpha, self.reach, self.slope, self.bent_slope), scratch, values,
+        )  # fmt: skip
+        self._spare.append(tables)
         return values
 
     @property
@@ -140,11 +198,6 @@ class DrawsProblem:
                 self.t, self.p, np.full(self.m, e), e, self.num, self.den, self.w, self.total
             )
         )
-
-    @property
-    def n_columns(self) -> int:
-        """The columns of tables with room for a cluster of every item and one more."""
-        return LANES * (self.n // LANES + 1)
 
     @property
     def count_type(self) -> type:

@@ -122,10 +122,8 @@ class First:
         if not self.found or self.are_capped:
             return False
         best, is_all = min(self.found, key=lambda f: f.value), self.size.few_draws is None
-        level = 1e-9 if is_all else _LEVEL_BENT if self.size.is_bent else _LEVEL
-        bar = best.value + level * abs(best.value)
-        same = {f.start for f in self.found if f.value <= bar} - _JOINED
-        others = [f for f in self.found if f.value > bar and f.start not in _JOINED]
+        same = {f.start for f in self.found if self.is_at_best(f)} - _JOINED
+        others = [f for f in self.found if not self.is_at_best(f) and f.start not in _JOINED]
         if len(same) < 2:
             return False
         if self.size.is_bent:
@@ -134,6 +132,12 @@ class First:
             noise = best.value + _NOISE * abs(best.value)
             return len(others) <= 1 and (is_all or all(f.value > noise for f in others))
         return not others and not self.size.has_many_draws
+
+    def is_at_best(self, one: Found) -> bool:
+        """Whether a run ended at the best, or so near that they are taken to agree."""
+        best, is_all = min(f.value for f in self.found), self.size.few_draws is None
+        level = 1e-9 if is_all else _LEVEL_BENT if self.size.is_bent else _LEVEL
+        return one.value <= best + level * abs(best)
 
     @property
     def nearly_agree(self) -> bool:

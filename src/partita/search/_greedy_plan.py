@@ -19,7 +19,6 @@ from partita.search._greedy_kinds import Starts
 from partita.search._greedy_problem import problem
 from partita.search._greedy_runs import Runs
 from partita.search._greedy_size import Settings, Size
-from partita.search._greedy_tables import width_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 _NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
 _FAR = 0.01  # relative difference of the losses of quick runs, beyond which none is carried on
-_ALSO = 1  # run from nothing besides those that are carried on early, where runs are short
+_ALSO, _ALSO_APART = 1, 3  # from nothing besides those carried on early: short runs; ends apart
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
@@ -47,7 +46,7 @@ _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
 _KEPT = 2  # of those that have been bred, where more are begun
 _POOL = 12  # ends of runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
-_COUNTING = 2e-8  # seconds for each cell of a table that is filled for the first time
+_COUNTING = 2e-8  # seconds for each label that is counted for the first time
 _REBUILT = 1_000_000  # items times draws up to which few clusters are rebuilt on all of many draws
 _REBUILT_CELLS = 80_000  # and draws times clusters
 _POLISHED = 4_000_000  # items times draws up to which polishing rebuilds clusters too
@@ -152,7 +151,8 @@ class Plan:
         """
         leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
-        anew = self.starts.anew(_ALSO if self.size.is_brief else 0)
+        n_anew = _ALSO if self.size.is_brief else _ALSO_APART if len(leaders) > 1 else 0
+        anew = self.starts.anew(n_anew)
         starts = [f.again for f in leaders[:_LEADERS]] + anew
         counts = [len(_like(f, found)) for f in leaders[:_LEADERS]] + [1 for _ in anew]
         ends = self._carried(shared, starts, others, True, counts)
@@ -191,11 +191,16 @@ class Plan:
             self._breed(shared, ends + pool, n_litters)
             return
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
+        self.is_agreed &= first.is_at_best(leaders[0])  # else few draws had misled them
         others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
         enough = first.enough(is_crossed=bool(crossing))
         for starts, is_new in self._rounds(first, leaders, shared is not few, bool(n_litters)):
             ends += self._carried(shared, starts, others, is_new)
-            if self.is_agreed or times_best(ends) >= enough or self.clock.is_up():
+            is_merged = shared is not few and all(
+                int(f.labels.max()) < _MERGED for f in best_of(ends, 1)
+            )
+            is_enough = times_best(ends) >= (2 * enough if is_merged else enough)
+            if self.is_agreed or is_enough or self.clock.is_up():
                 break
             others = self._pooled(shared, ends, others)
         else:
@@ -360,8 +365,7 @@ class Plan:
         left = self.clock.left()
         if left is None or self.clock.is_up() or not isinstance(shared, DrawsProblem):
             return not self.clock.is_up()
-        n_rows = int(shared.offsets[-1]) / shared.m * self.size.n_draws
-        is_in_time = left > _COUNTING * n_rows * width_for(1 + int(leaders[0].labels.max()))
+        is_in_time = left > _COUNTING * shared.n_items * self.size.n_draws
         self.clock.has_ended_work |= not is_in_time
         return is_in_time
 

@@ -57,7 +57,7 @@ class Proposals:
         others: Sequence[Labels],
         rng: np.random.Generator,
     ) -> None:
-        seed, self._width = rng.integers(0, 1 << 64, 4, dtype=np.uint64), 0
+        seed, self._n_fitted = rng.integers(0, 1 << 64, 4, dtype=np.uint64), 0
         self._cursor, plan = np.zeros(5, dtype=np.int64), np.zeros((4, n), dtype=np.int64)
         self._items, self._targets, self._order = plan[1:]
         partitions = np.array(others, dtype=np.int64).reshape(-1, n)
@@ -75,11 +75,11 @@ class Proposals:
         """None has failed since."""
         self._cursor[0] = 0
 
-    def turn_to(self, width: int) -> None:
-        """Tables have so many columns now; if there were more, those to come are chosen anew."""
-        if width < self._width:
+    def turn_to(self, n_fitted: int) -> None:
+        """Columns were renumbered so many times; if that is new, those to come are chosen anew."""
+        if n_fitted != self._n_fitted:
             self._cursor[1] = self._cursor[2]
-        self._width = width
+        self._n_fitted = n_fitted
 
 
 class Given:
@@ -104,7 +104,7 @@ def attempted(
         status = state.shake(given, limit, bar)
         if status != outcomes.ASKED:
             return bool(status == outcomes.BETTER)
-        if state.sizes.size > state.problem.n_items:  # there is room for any clusters
+        if state.sizes.size > state.problem.n:  # there is room for any clusters
             break
         state.grow(state.sizes.size)
     return None

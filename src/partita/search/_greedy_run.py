@@ -110,7 +110,7 @@ class Run:
         if items is None:
             state.fit()
         order = self.rng.permutation(state.labels.size if items is None else items)
-        state.quiet[:] = 0, order.size
+        state.quiet[:2] = 0, order.size
         state.sweep(order, self.limit, max_sweeps, self.clock.is_up)
 
     @property
@@ -300,7 +300,7 @@ class Run:
         status = outcomes.PAUSED
         while status != outcomes.ENDED and not self.clock.is_up():
             before, saved = state.value, state.save()
-            proposals.turn_to(state.sizes.size)
+            proposals.turn_to(state.n_fitted)
             status = state.shake(proposals, self.limit, self._bar(is_wide))
             if status == outcomes.BETTER:
                 is_better = self._is_kept(before, saved, is_wide=is_wide)

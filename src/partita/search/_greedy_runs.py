@@ -25,7 +25,6 @@ from partita.search._greedy_run import (
     WIDTHS,
     Run,
 )
-from partita.search._greedy_tables import width_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +39,7 @@ _SECONDS = 1e-6  # that a run may take for each entry of the similarity
 _SECONDS_QUICK = 3e-8  # and a quick one
 _MOMENT = 0.05  # share of a time limit that one call may take
 _AT_ONCE = 1_600_000  # entries of the similarity times quick runs, for one compiled call
-_SECONDS_ON_DRAWS = 8e-9  # that a quick run may take for each item, draw and column
+_SECONDS_ON_DRAWS = 3e-8  # that a quick run may take for each item and draw
 _AT_ONCE_ON_DRAWS = 0.05  # seconds that one call of such runs may take
 _MOST_ON_DRAWS = 8  # runs in a call: each ends after ten milliseconds or so, done or not
 
@@ -83,7 +82,7 @@ class Runs:
         if isinstance(shared, DrawsProblem):
             if moves != QUICK or shared.n_items <= FEW:
                 return 0
-            seconds = _SECONDS_ON_DRAWS * shared.n * shared.m * width_for(shared.usual)
+            seconds = _SECONDS_ON_DRAWS * shared.n * shared.m
             n_in_call = min(_MOST_ON_DRAWS, int(_AT_ONCE_ON_DRAWS / seconds))
             if limit is None or not n_in_call:
                 return n_in_call

@@ -145,6 +145,8 @@ class SimilarityState:
         self._widen(_width(n_columns))
         self.sizes[: sizes.size], self.sums[: sizes.size] = sizes, sums
 
+    n_fitted = 0
+
     def fit(self, most: float = 1.5) -> None:
         """Nothing is gained by fewer columns."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from partita import kernels
-from partita.search._greedy_counts import CALL, DrawsTables, compiled
+from partita.search._greedy_counts import DrawsTables, compiled
 from partita.search._greedy_proposals import SETTLED
 
 if TYPE_CHECKING:
@@ -42,14 +42,13 @@ class DrawsState(DrawsTables):
         """
         p = self.problem
         if 2 * items.size > p.n:
-            self.alpha[:], self.slope = p.alpha, p.slope
-            self.alpha32[:] = self.alpha
+            self.straighten()
         done = 0
         while done < items.size:
             end = min(items.size, done + self.visits)
             done = compiled().allocate(
-                items[:end], done, *self._tables(), self.alpha32, self.slope, limit, self.memo,
-            )  # fmt: skip
+                items[:end], done, p.given, self.held, self.near, self.slant, self.slope, limit
+            )
             if done < items.size and is_up():
                 self._put_in_largest(items[done:])
                 break
@@ -63,14 +62,13 @@ class DrawsState(DrawsTables):
         When time is up the rest go to the largest cluster.
         """
         p, moves, done = self.problem, cast(Any, kernels.greedy_soften), 0
-        self.alpha[:], self.slope = p.alpha, p.slope
-        self.alpha32[:] = self.alpha
+        self.straighten()
         t, seen = np.zeros(p.m), np.zeros(int(p.offsets[-1]), dtype=np.int64)
         while done < items.size:
             end = min(items.size, done + self.visits)
             done = moves.sequence(
-                items[:end], done, *self._tables(), self.alpha32, self.alpha, self.slope, limit,
-                self.memo, p.p, p.num, p.den, t, seen,
+                items[:end], done, p.given, self.held, self.near, self.slant, self.slope, limit,
+                p.p, p.num, p.den, t, seen,
             )  # fmt: skip
             if done < items.size and is_up():
                 self._put_in_largest(items[done:])
@@ -78,7 +76,7 @@ class DrawsState(DrawsTables):
             if done < end:
                 self.grow(self.sizes.size)
         if p.is_linear:
-            self.alpha[:], self.alpha32[:] = p.alpha, p.alpha
+            self.straighten()
         self.linearise()
 
     def _put_in_largest(self, items: IntArray) -> None:
@@ -91,12 +89,12 @@ class DrawsState(DrawsTables):
         """Reassign each item to its best cluster, again and again until quiet or up."""
         p = self.problem
         slope, done, last = p.bent_slope if p.is_linear else self.slope, 0, n_sweeps * items.size
+        self.quiet[2] = items.size < p.n
         while done < last and self.quiet[0] < self.quiet[1] and not is_up():
             end = min(last, done + self.visits)
             done, slope, self._value = compiled().sweep(
-                items, done, end, *self._tables(), self.alpha32, self.alpha, slope, limit,
-                self.memo, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
-                p.total, p.is_linear, self._value, self._doubt, self._trial, self.quiet,
+                items, done, end, p.given, self.held, self.near, self.slant, slope, limit, p.line,
+                p.shape, self._value, self._trial, self.quiet,
             )  # fmt: skip
             if done < end:
                 self.grow(self.sizes.size)
@@ -111,30 +109,18 @@ class DrawsState(DrawsTables):
         If it is not below, all is as it was, or the clusters are the same in other columns.
         """
         p = self.problem
-        status, *ends = cast(Any, kernels.greedy_attempt).shake(
+        status, slope, value = cast(Any, kernels.greedy_attempt).shake(
             *proposals.arguments, p.edges, p.is_rough, self.visits, self.slope, SETTLED,
-            self._value, bar, *self._tables(), *p.guide, *self._swept(limit),
+            self._value, bar, (p.alpha, p.reach), p.slope,
+            p.bent_slope if p.is_linear else self.slope, limit, p.given, self.held, self.near,
+            self.slant, p.line, p.shape, self._trial, self.quiet,
         )  # fmt: skip
-        self._end_at(*ends)
-        return int(status)
-
-    def _swept(self, limit: int) -> tuple[Any, ...]:
-        """What a compiled attempt needs to sweep."""
-        p = self.problem
-        return (
-            self.alpha32, self.alpha, p.bent_slope if p.is_linear else self.slope, limit,
-            self.memo, self._own, p.curve, p.bends, p.t, p.p, p.num, p.den, p.w,
-            p.total, p.is_linear, self._doubt, self._trial, self.quiet,
-        )  # fmt: skip
-
-    def _end_at(self, slope: float, value: float) -> None:
-        """Take over where compiled attempts ended."""
-        p = self.problem
         if p.bends and value != self._value:
             self.slope = p.slope_at(float(self.totals[0]))
         elif not p.is_linear:
             self.slope = slope
         self._value = value
+        return int(status)
 
     @property
     def stride(self) -> float:
@@ -158,21 +144,19 @@ class DrawsState(DrawsTables):
         while done < last and not is_up():
             end = min(last, done + self.visits)
             done = moves.soften(
-                items, done, end, *self._tables(), self.alpha32, self.alpha, p.slope, limit,
-                self.memo, is_curved, p.t, p.p, p.num, p.den, p.w,
-                p.total, widths,
+                items, done, end, p.given, self.held, self.near, self.slant, p.slope, limit,
+                is_curved, p.shape, widths,
             )  # fmt: skip
             if done < end:
                 self.grow(self.sizes.size)
         if p.is_linear:
-            self.alpha[:] = p.alpha
-            self.alpha32[:] = p.alpha
+            self.straighten()
         self.linearise()
 
     @property
     def _is_long(self) -> bool:
         """Whether looking at all items is too long for one call."""
-        return self.work > 5 * CALL
+        return self.problem.n > 5 * self.visits
 
     def exchange(self, limit: int, tries: int) -> bool:
         """Move two items at once where that pays; return whether any were.
@@ -182,13 +166,13 @@ class DrawsState(DrawsTables):
         p, moves = self.problem, cast(Any, kernels.greedy_pairs)
         if self._is_long:
             return False
-        if not (self.sizes == 0).any():
+        if self.n_clusters == self.sizes.size:
             self.grow(self.sizes.size)
-        scores, cost = np.empty((p.n, self.sizes.size)), np.empty(2 * moves.POINTS + 1)
+        new = (self.slant[0].copy(), self.slant[1].copy()) if p.is_linear else self.slant
         value, self.has_exchanged = moves.exchange(
-            tries, max(1, self.visits // p.n), *self._tables(), self.alpha32, self.alpha, limit,
-            self.memo, p.is_linear, p.t, p.p, p.num, p.den, p.w, p.total, self._value,
-            scores, cost,
+            tries, max(1, self.visits // p.n), p.given, self.held, self.near, self.slant, new,
+            limit, p.is_linear, p.shape, self._value,
+            np.empty((p.n, moves.room(self.held))), np.empty(2 * moves.POINTS + 1),
         )  # fmt: skip
         is_better = bool(value < self._value)
         if is_better or not p.is_linear:
@@ -200,13 +184,12 @@ class DrawsState(DrawsTables):
         p, moves = self.problem, cast(Any, kernels.greedy_chains)
         if self._is_long:
             return False
-        if not (self.sizes == 0).any():
+        if self.n_clusters == self.sizes.size:
             self.grow(self.sizes.size)
         fresh = int(np.flatnonzero(self.sizes == 0)[0]) if self.n_clusters < limit else -1
         value = moves.chains(
-            n_nearest, depth, hopeless, *self._tables(), self.alpha32, self.alpha, self.slope,
-            fresh, self.memo, p.t, p.p, p.num, p.den, p.w, p.total,
-            self._value, np.empty((p.n, self.sizes.size)),
+            n_nearest, depth, hopeless, p.given, self.held, self.near, self.slant, self.slope,
+            fresh, p.shape, self._value, np.empty((self.sizes.size, p.n)),
         )  # fmt: skip
         is_better = bool(value < self._value)
         if is_better or not p.is_linear:
@@ -216,9 +199,7 @@ class DrawsState(DrawsTables):
     def cross(self, parts: IntArray, other: IntArray, limit: int) -> bool:
         """Move blocks of items as they are in ``other``; return whether that was better."""
         p, moves = self.problem, cast(Any, kernels.greedy_blocks)
-        value = moves.cross(
-            parts, other, *self._tables(), limit, p.t, p.p, p.num, p.den, p.w, p.total, self._value
-        )
+        value = moves.cross(parts, other, p.given, self.held, limit, p.shape, self._value)
         is_better = bool(value < self._value)
         if is_better:
             self.linearise()
@@ -245,10 +226,9 @@ class DrawsState(DrawsTables):
         mates = np.empty(p.n, dtype=np.int64)
         share = abs(self._value) / p.n
         n_found = moves.plans(
-            seed, p.rows, p.weight, p.cell, self.counts, self.table, self.labels, self.sizes,
-            self.j, self.totals, p.offsets, self.alpha32, self.alpha, self.slope, p.t, p.p, p.num,
-            p.den, p.w, p.total, known, hope * share, hope_alone * share, p.is_rough,
-            self.n_clusters < limit, inside, mates, plans,
+            seed, self.slope, p.given, self.held, self.near, self.slant, p.shape, p.offsets, known,
+            hope * share, hope_alone * share, p.is_rough, self.n_clusters < limit, inside, mates,
+            plans,
         )  # fmt: skip
         found = []
         for source, item, *pair in plans[:n_found]:
@@ -261,43 +241,25 @@ class DrawsState(DrawsTables):
             found.append((items, np.array(merged, dtype=np.int64)))
         return found
 
-    def _merge_gains(self) -> NDArray[np.float64]:
-        """What the linear loss less its part in e gains if two clusters, the first later, merge."""
-        p, width = self.problem, self.sizes.size
-        gains = np.zeros((width, width))
-        size = max(1, CALL // (8 * width * max(1, int(p.offsets[-1]) // p.m)))
-        for m in range(0, p.m, size):
-            end = min(m + size, p.m)
-            _merging().merge_gains(self.counts, p.offsets, m, end, self.alpha, p.cell, gains)
-        return gains
-
     def merge_values(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The loss after merging pairs of clusters: (pairs, 2) columns and their values.
+        """The loss after merging pairs of clusters, those that come near to paying.
 
-        All pairs are ranked by the loss linearised here; the best eight are returned, or of many
-        clusters some more, as ranking takes long.
+        (pairs, 2) columns and their values.
         """
-        n_best = max(8, self.n_clusters // 16)
-        p, pairs, costs = self.problem, np.empty((n_best, 2), dtype=np.int64), np.empty(n_best)
-        n_found = _merging().best_mergers(
-            self._merge_gains(), self.slope, self.sizes, p.cell, pairs, costs
-        )
-        pairs, values = pairs[:n_found], costs[:n_found] + self._value
-        if p.bends or not p.is_linear:
-            _merging().merged(
-                self.counts, p.offsets, pairs, self.sizes, p.cell, p.t, p.p, self.j,
-                float(self.totals[0]), p.num, p.den, p.w, p.total, self._trial, values,
-            )  # fmt: skip
-        return pairs, values
+        p, n = self.problem, int(_merging().n_mergers(self.held))
+        pairs, values = np.empty((n, 2), dtype=np.int64), np.empty(n)
+        n_found = _merging().mergers(
+            self.slope, p.offsets, p.given, self.held, self.slant[0], p.shape, self._trial[0],
+            pairs, values,
+        )  # fmt: skip
+        return pairs[:n_found], values[:n_found]
 
     def merge(self, pairs: NDArray[np.int64]) -> bool:
         """Merge the pairs of clusters that pay, one after another; return whether any did."""
         p = self.problem
         value = _merging().merge(
-            pairs, self._value, p.offsets, self.counts, self.table, p.cell, p.step, self.labels,
-            self.sizes, self.j, self.totals, self.marks, p.t, p.p, p.num, p.den, p.w, p.total,
-            self._trial,
-        )  # fmt: skip
+            pairs, self._value, p.offsets, p.given, self.held, p.shape, self._trial[0]
+        )
         is_better = bool(value < self._value)
         if is_better:
             self.linearise()

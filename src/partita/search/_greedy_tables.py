@@ -1,4 +1,4 @@
-"""Memory for tables with a column for each cluster."""
+"""Memory for a partition counted against draws, with room for some number of clusters."""
 
 from __future__ import annotations
 
@@ -6,45 +6,99 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partita import kernels
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LANES = 8
+    from partita.search._greedy_draws import DrawsProblem
+
+_LOGGED = 64  # moves that are kept in the log, besides four for every item
 
 
-class Room:
-    """Memory for a table of any width, its start on a cache line, taken anew only to grow.
+class Tables:
+    """The arrays of ``held`` and ``near`` (see the kernels), of a partition of no items yet.
 
-    Rows are whole numbers of 32 bytes for single precision, of 16 for counts of two bytes.
+    Columns are added in place: memory that was never written to costs nothing. There may be more
+    memory than room, since what ran before must not matter.
+
+    Parameters
+    ----------
+    problem : DrawsProblem
+    n_columns : int
+        Room for so many clusters.
     """
 
-    def __init__(self, dtype: Any) -> None:
-        self.dtype, self.raw = np.dtype(dtype), np.zeros(64, dtype=np.uint8)
+    def __init__(self, problem: DrawsProblem, n_columns: int) -> None:
+        self.problem = p = problem
+        n = p.n
+        self.labels = np.full(n, -1, dtype=np.int64)
+        self.j, self.totals = np.zeros(p.m), np.zeros(1)
+        self.book = np.zeros(8, dtype=np.int64)
+        self._log = np.zeros((4 * n + _LOGGED, 3), dtype=np.int32)
+        self._seen = np.full(n, -1, dtype=np.int64)
+        self._own, self._stamps = np.zeros(n), np.full((n, 2), -1, dtype=np.int64)
+        self._marks = np.zeros(2, dtype=np.int64)
+        self._sizes = np.zeros(0, dtype=np.int64)
+        self._counts: NDArray[Any] = np.zeros((0, int(p.offsets[-1])), dtype=p.count_type)
+        self._sums = np.zeros((n if p.like.size else 1, 0), dtype=np.int32)
+        self.make_room(n_columns)
 
-    def table(self, shape: tuple[int, int]) -> NDArray[Any]:
-        """A table of this shape; what it holds is undefined."""
-        size = self._size(shape)
-        if self.raw.size < size + 64:
-            self.raw = np.empty(size + 64, dtype=np.uint8)
-        start = -self.raw.ctypes.data % 64
-        return np.asarray(self.raw[start : start + size].view(self.dtype).reshape(shape))
+    def make_room(self, n_columns: int) -> None:
+        """There is room for exactly so many clusters from now on, no fewer than there are."""
+        known = self._sizes.size
+        if n_columns > known:
+            size = min(max(n_columns, known + known // 2), self.problem.n + 1)
+            self._counts = _longer(self._counts, size)
+            self._sums = _wider(self._sums, size)
+            self._sizes = _longer(self._sizes, size)
+            self._marks = _longer(self._marks, size + 2)
+            self._bound = np.zeros(size, dtype=np.float32)
+        self.sizes, self.marks = self._sizes[:n_columns], self._marks[: n_columns + 2]
 
-    def widened(self, table: NDArray[Any], width: int, fill: float) -> NDArray[Any]:
-        """A wider table with the columns of one from here, and ``fill`` in the others.
+    @property
+    def counts(self) -> NDArray[Any]:
+        """The items that a column, there are at least as many as room is for, shares with a row."""
+        return self._counts
 
-        The old table is copied only if the new one lies in the same memory.
-        """
-        rows, known = table.shape
-        if self.raw.size >= self._size((rows, width)) + 64:
-            table = table.copy()
-        wider = self.table((rows, width))
-        wider[:, :known], wider[:, known:] = table, fill
-        return wider
+    @property
+    def n_used(self) -> int:
+        """One more than the last column that is used."""
+        return int(self.book[_counting().HIGH])
 
-    def _size(self, shape: tuple[int, int]) -> int:
-        return shape[0] * shape[1] * int(self.dtype.itemsize)
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters."""
+        return int(self.book[_counting().ACTIVE])
+
+    @property
+    def held(self) -> tuple[Any, ...]:
+        """The partition, as kernels take it."""
+        return (
+            self._counts, self.labels, self.sizes, self.j, self.totals, self.book, self.marks,
+            self._log,
+        )  # fmt: skip
+
+    @property
+    def near(self) -> tuple[Any, ...]:
+        """What items are near to, as kernels take it."""
+        p = self.problem
+        return p.like, self._sums, self._seen, self._own, self._stamps, self._bound, p.lines
 
 
-def width_for(n_clusters: int) -> int:
-    """The columns of tables for this many clusters, and at least one more."""
-    return LANES * ((n_clusters + n_clusters // 8) // LANES + 1)
+def _counting() -> Any:
+    return kernels.greedy_counts
+
+
+def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """The array with more rows, or entries."""
+    longer = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _wider(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """The array with more columns."""
+    wider = np.zeros((len(array), size), dtype=array.dtype)
+    wider[:, : array.shape[1]] = array
+    return wider

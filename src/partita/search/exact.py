@@ -203,7 +203,7 @@ def _visitor(shared: Any, state: Any) -> tuple[Any, tuple[Any, ...], int]:
         return compiled.search_similarity, head, 20_000
     labels = state.labels
     counts = np.zeros((int(shared.offsets[-1]), labels.size), dtype=np.uint16)
-    kernels.greedy_draws.load(shared.rows, shared.weight, labels, counts)
+    np.add.at(counts, (shared.rows, labels[:, None]), shared.weight[:, None])
     head = (
         shared.rows, shared.cell, counts, np.bincount(labels, minlength=labels.size), state.j,
         shared.t, shared.p, shared.num, shared.den,

@@ -1,0 +1,204 @@
+"""A partition counted against every draw, and what changes when an item or a cluster moves.
+
+``given`` = (rows, weight, kind, cell, steps) is the problem: ``rows[i, m]`` the row of draw m's
+cluster that item i is in, one row for each cluster of each draw; the weights of items; the table
+of a loss, and what items of each ``kind``, which are those of one weight, add to it. ``held`` =
+(counts, labels, sizes, j, totals, book, marks, log) is the partition. ``counts[k, r]`` are the
+items that row r shares with column k, which is a cluster, or free if its size is 0; ``j`` one total
+a draw, ``totals`` = (e,). ``labels`` are columns, -1 for no cluster. Columns lie in memory one
+after another, since a visit to an item reads few (see ``greedy_near``) but all draws of each.
+
+``marks`` say when columns last changed: a counter that only ever grows, the mark of alpha, and
+one for every column. Where a partition is gone back to its marks may be put back, but not the
+counter, so a mark stands for one state of the counts. ``log`` holds the moves from number
+``book[BASE]`` to ``book[LOGGED]``: (item, from, to), the item -1 where a whole column went.
+``book`` also counts the clusters, the first free column, the columns up to the last that is used
+(``HIGH``), and those that ever were (``TOP``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from partita.kernels._bare import bare
+from partita.kernels._compile import inner, jit
+
+ACTIVE, FREE, HIGH, LOGGED, BASE, WIDE, TOP = 0, 1, 2, 3, 4, 5, 6  # of ``book``
+COUNTER, ALPHA, COLUMNS = 0, 1, 2  # of ``marks``, the last the first of those of columns
+
+
+@inner
+def touch(k, marks):
+    """Note that the counts of column k have changed."""
+    marks[COUNTER] += 1
+    marks[COLUMNS + k] = marks[COUNTER]
+
+
+@inner
+def slanted(marks):
+    """Note that alpha has changed."""
+    marks[COUNTER] += 1
+    marks[ALPHA] = marks[COUNTER]
+
+
+@jit
+def slant_anew(held):
+    """Note that alpha has changed."""
+    slanted(held[6])
+
+
+@inner
+def _note(item, old, new, book, log):
+    """Add a move to the log, which begins anew when it is full."""
+    if book[LOGGED] - book[BASE] == log.shape[0]:
+        book[BASE] = book[LOGGED]
+    at = book[LOGGED] - book[BASE]
+    log[at, 0], log[at, 1], log[at, 2] = item, old, new
+    book[LOGGED] += 1
+
+
+@inner
+def _resize(k, w, cell, sizes, totals, book):
+    """Note that column k holds w more, fewer if that is negative; keep the books of columns."""
+    before = sizes[k]
+    sizes[k] = after = before + w
+    totals[0] += cell[after] - cell[before]
+    if before == 0:
+        book[ACTIVE] += 1
+        book[HIGH] = max(book[HIGH], k + 1)
+        book[TOP] = max(book[TOP], k + 1)
+        while book[FREE] < sizes.shape[0] and sizes[book[FREE]] > 0:
+            book[FREE] += 1
+    elif after == 0:
+        book[ACTIVE] -= 1
+        book[FREE] = min(book[FREE], k)
+        while book[HIGH] > 0 and sizes[book[HIGH] - 1] == 0:
+            book[HIGH] -= 1
+
+
+@inner
+def fresh_column(book, sizes, limit):
+    """The first free column, -1 if there are ``limit`` clusters, -2 if no column is left."""
+    if book[ACTIVE] >= limit:
+        return -1
+    return book[FREE] if book[FREE] < sizes.shape[0] else -2
+
+
+@inner
+def _count_in(i, k, w, q, rows, steps, counts, j):
+    """Count item i, of weight w and kind q, in column k."""
+    column, kind = np.uint64(k), np.uint64(q)
+    for m in range(rows.shape[1]):
+        before = np.uint64(counts[column, rows[i, m]])
+        counts[column, rows[i, m]] = before + np.uint64(w)
+        j[m] += steps[kind, before]
+
+
+@inner
+def _count_out(i, k, w, q, rows, steps, counts, j):
+    """Count it in column k no longer."""
+    column, kind = np.uint64(k), np.uint64(q)
+    for m in range(rows.shape[1]):
+        after = np.uint64(counts[column, rows[i, m]]) - np.uint64(w)
+        counts[column, rows[i, m]] = after
+        j[m] -= steps[kind, after]
+
+
+@inner
+def shift(i, k, given, held):
+    """Move item i to column k, -1 standing for none."""
+    rows, weight, kind, cell, steps = given
+    counts, labels, sizes, j, totals, book, marks, log = held
+    w, old = weight[i], labels[i]
+    if old >= 0:
+        _count_out(i, old, w, kind[i], rows, steps, counts, j)
+        _resize(old, -w, cell, sizes, totals, book)
+        touch(old, marks)
+    if k >= 0:
+        _count_in(i, k, w, kind[i], rows, steps, counts, j)
+        _resize(k, w, cell, sizes, totals, book)
+        touch(k, marks)
+    labels[i] = k
+    _note(i, old, k, book, log)
+
+
+@jit
+def move(items, targets, given, held):
+    """Move each item to its target cluster; -1 takes it out of all."""
+    items, targets, given, held = bare((items, targets, given, held))
+    labels = held[1]
+    for a in range(items.shape[0]):
+        if labels[items[a]] != targets[a]:
+            shift(items[a], targets[a], given, held)
+
+
+@jit
+def clear(held):
+    """Take all items out of all clusters."""
+    counts, labels, sizes, j, totals, book, marks, _ = held
+    for k in range(book[HIGH]):
+        counts[k] = 0
+        touch(k, marks)
+    labels[:], sizes[:], j[:], totals[:] = -1, 0, 0.0, 0.0
+    book[ACTIVE], book[FREE], book[HIGH] = 0, 0, 0
+    forget_log(book)
+
+
+@inner
+def forget_log(book):
+    """Begin the log anew: whoever had read it as far as it was has to read labels."""
+    book[LOGGED] += 1
+    book[BASE] = book[LOGGED]
+
+
+@jit
+def load(new, given, held):
+    """Begin with other labels, none of them beyond the columns; -1 is in no cluster."""
+    new, given, held = bare((new, given, held))
+    clear(held)
+    for i in range(new.shape[0]):
+        if new[i] >= 0:
+            shift(i, new[i], given, held)
+    forget_log(held[5])
+
+
+@inner
+def pour(a, b, given, held):
+    """Put all that column a holds into column b; j and e are left to the caller."""
+    cell = given[3]
+    counts, labels, sizes, _, totals, book, marks, log = held
+    e = totals[0]
+    for r in range(counts.shape[1]):
+        counts[b, r] += counts[a, r]
+        counts[a, r] = 0
+    for i in range(labels.shape[0]):
+        if labels[i] == a:
+            labels[i] = b
+    size = sizes[a]
+    _resize(a, -size, cell, sizes, totals, book)
+    _resize(b, size, cell, sizes, totals, book)
+    touch(a, marks)
+    touch(b, marks)
+    _note(-1, a, b, book, log)
+    totals[0] = e
+
+
+@jit
+def compact(given, held):
+    """Leave no free column before one that is used."""
+    book = held[5]
+    while book[HIGH] > book[ACTIVE]:
+        pour(book[HIGH] - 1, book[FREE], given, held)
+
+
+@jit
+def joint(counts, offsets, high, cell, j):
+    """``j[m]`` becomes the sum of cell over the rows of draw m and the first columns."""
+    counts, offsets, cell, j = bare((counts, offsets, cell, j))
+    j[:] = 0.0
+    for k in range(high):
+        for m in range(j.shape[0]):
+            total = 0.0
+            for r in range(offsets[m], offsets[m + 1]):
+                total += cell[counts[k, r]]
+            j[m] += total
