@@ -8,7 +8,7 @@ from numba import njit
 
 from partita.draws import Draws
 from partita.kernels.greedy_counts import ALPHA, COLUMNS
-from partita.kernels.greedy_near import bounds, bring
+from partita.kernels.greedy_near import bounds
 from partita.losses import ID, NID, NVI, OMARI, VI
 from partita.search._greedy_clock import Clock
 from partita.search._greedy_draws import DrawsProblem
@@ -19,10 +19,9 @@ LOSSES = [VI(), ID(), NVI(), NID(), OMARI()]
 
 @njit
 def _bounded(i, given, held, near, reach):
-    """The row of item i, brought up to date, and the bounds of what it would gain."""
-    x = bring(i, given, held, near)
-    bounds(i, x, 0.0, 0.0, 0.0, reach, given, held, near)
-    return x, near[5].copy()
+    """The bounds of what an item would gain."""
+    bounds(i, 0.0, 0.0, 0.0, reach, given, held, near)
+    return near[3].copy()
 
 
 def _gains(state, i):
@@ -38,21 +37,20 @@ def _gains(state, i):
 def _check(state):
     """Compare all that claims to be valid with what it should be; count what was remembered."""
     p, tables = state.problem, state._tables
-    like, sums, _, own, stamps, _, _ = state.near
+    own, stamps = state.near[:2]
     remembered = 0
     for i in range(p.n):
         gains, k = _gains(state, i), state.labels[i]
         if (stamps[i] == tables.marks[[COLUMNS + k, ALPHA]]).all():
             remembered += 1
             assert own[i] == pytest.approx(gains[k], rel=1e-12, abs=1e-12)
-        x, bound = _bounded(i, p.given, state.held, state.near, state.slant[1])
+        bound = _bounded(i, p.given, state.held, state.near, state.slant[1])
         others = np.flatnonzero(tables.sizes)
         others = others[others != k]
-        if like.size:
-            expected = np.zeros(sums.shape[1], dtype=np.int64)
-            np.add.at(expected, state.labels, like[i].astype(np.int64) * p.weight)
-            np.testing.assert_array_equal(sums[x], expected)
         assert np.all(bound[others] >= gains[others])
+    sums = np.zeros((len(tables.counts), p.n), dtype=np.int64)
+    np.add.at(sums, state.labels, p.like * p.weight[:, None])
+    np.testing.assert_array_equal(state.held[7], sums)
     return remembered
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from partita.kernels import greedy_proposals as proposals
 from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
-from partita.kernels.greedy_counts import ALPHA, BASE, LOGGED, move, shift
+from partita.kernels.greedy_counts import ALPHA, move, shift
 from partita.kernels.greedy_draws import allocate, expected, slopes, sweep
-from partita.kernels.greedy_near import best_column, take_back
+from partita.kernels.greedy_near import best_column
 from partita.kernels.greedy_proposals import ASKED, BETTER, ENDED, PAUSED
 from partita.kernels.mixture_random import uniform
 
@@ -53,17 +53,6 @@ def _settle(order, n_sweeps, bar, value, slope, limit, rest):
 
 
 @inner
-def _go_back(order, old, logged, given, held, near):
-    """Put items back where they were; what others were told of moves since is as it was, too."""
-    is_told = take_back(order, logged, given, held, near)
-    for a in range(order.shape[0]):
-        if held[1][order[a]] != old[a]:
-            shift(order[a], old[a], given, held)
-    if is_told and held[5][BASE] <= logged:
-        held[5][LOGGED] = logged
-
-
-@inner
 def attempt(
     items, targets, order, n_sweeps, before, bar, guide, guide_slope, slope, limit, given, held,
     near, slant, line, shape, trial, quiet,
@@ -77,9 +66,9 @@ def attempt(
     all is as it was. Sweeps end where another as good as the last would not do.
     """
     t, p, num, den, w_total, n_total = shape
-    labels, j, totals, book, marks = held[1], held[3], held[4], held[5], held[6]
+    labels, j, totals, marks = held[1], held[3], held[4], held[6]
     old, old_j, old_e, old_marks = labels[order], j.copy(), totals[0], marks.copy()
-    old_alpha, old_reach, logged = slant[0].copy(), slant[1].copy(), book[LOGGED]
+    old_alpha, old_reach = slant[0].copy(), slant[1].copy()
     least, value, new_slope = 1e-11 * max(1.0, abs(before)), before, slope
     move(items, targets, given, held)
     rest = _outside(order, labels)
@@ -97,7 +86,9 @@ def attempt(
             return WORSE, new_slope, value
         if is_whole and value < bar:
             return BETTER, new_slope, value
-    _go_back(order, old, logged, given, held, near)
+    for a in range(order.shape[0]):
+        if labels[order[a]] != old[a]:
+            shift(order[a], old[a], given, held)
     j[:], totals[0], slant[0][:], slant[1][:] = old_j, old_e, old_alpha, old_reach
     marks[ALPHA:] = old_marks[ALPHA:]
     return (WORSE if is_whole else FULL), slope, before

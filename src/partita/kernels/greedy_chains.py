@@ -8,7 +8,7 @@ from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_counts import HIGH, shift
 from partita.kernels.greedy_draws import expected
-from partita.kernels.greedy_near import bounds, bring, gain, own_gain
+from partita.kernels.greedy_near import bounds, gain, own_gain
 
 _TARGETS = 24  # clusters that items are moved into, at most
 
@@ -18,13 +18,13 @@ def _hopes(slope, fresh, given, held, near, slant, hopes):
     """Fill ``hopes[k, i]`` with at least what item i would gain in column k, -inf if it may not."""
     weight, cell = given[1], given[3]
     labels, sizes, book = held[1], held[2], held[5]
-    bound, reach = near[5], slant[1]
+    bound, reach = near[3], slant[1]
     hopes[:] = -np.inf
     for i in range(labels.shape[0]):
         w, old = weight[i], labels[i]
         lost = own_gain(i, given, held, near, slant[0])
         freed = cell[sizes[old]] - cell[sizes[old] - w]
-        bounds(i, bring(i, given, held, near), slope, 0.0, freed, reach, given, held, near)
+        bounds(i, slope, 0.0, freed, reach, given, held, near)
         for k in range(book[HIGH]):
             if k != old and sizes[k] > 0:
                 hopes[k, i] = bound[k] - lost

@@ -1,19 +1,20 @@
 """A partition counted against every draw, and what changes when an item or a cluster moves.
 
-``given`` = (rows, weight, kind, cell, steps) is the problem: ``rows[i, m]`` the row of draw m's
-cluster that item i is in, one row for each cluster of each draw; the weights of items; the table
-of a loss, and what items of each ``kind``, which are those of one weight, add to it. ``held`` =
-(counts, labels, sizes, j, totals, book, marks, log) is the partition. ``counts[k, r]`` are the
-items that row r shares with column k, which is a cluster, or free if its size is 0; ``j`` one total
-a draw, ``totals`` = (e,). ``labels`` are columns, -1 for no cluster. Columns lie in memory one
-after another, since a visit to an item reads few (see ``greedy_near``) but all draws of each.
+``given`` = (rows, weight, kind, cell, steps, like) is the problem: ``rows[i, m]`` the row of draw
+m's cluster that item i is in, one row for each cluster of each draw; the weights of items; the
+table of a loss, and what items of each ``kind``, which are those of one weight, add to it; how
+``like`` items are (see ``greedy_near``), or nothing.
+
+``held`` = (counts, labels, sizes, j, totals, book, marks, sums) is the partition. ``counts[k, r]``
+are the items that row r shares with column k, which is a cluster, or free if its size is 0; ``j``
+one total a draw, ``totals`` = (e,). ``labels`` are columns, -1 for no cluster. ``sums[k, i]`` is
+how like item i is to those of column k together. Columns lie in memory one after another, since a
+visit to an item reads the counts of few, but all draws of each. ``book`` counts the clusters, the
+first free column, and the columns up to the last that is used (``HIGH``).
 
 ``marks`` say when columns last changed: a counter that only ever grows, the mark of alpha, and
 one for every column. Where a partition is gone back to its marks may be put back, but not the
-counter, so a mark stands for one state of the counts. ``log`` holds the moves from number
-``book[BASE]`` to ``book[LOGGED]``: (item, from, to), the item -1 where a whole column went.
-``book`` also counts the clusters, the first free column, the columns up to the last that is used
-(``HIGH``), and those that ever were (``TOP``).
+counter, so a mark stands for one state of the counts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import numpy as np
 from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
 
-ACTIVE, FREE, HIGH, LOGGED, BASE, WIDE, TOP = 0, 1, 2, 3, 4, 5, 6  # of ``book``
+ACTIVE, FREE, HIGH, WIDE = 0, 1, 2, 3  # of ``book``
+ALWAYS = 2  # of ``book[WIDE]``: all columns are looked at whatever comes
 COUNTER, ALPHA, COLUMNS = 0, 1, 2  # of ``marks``, the last the first of those of columns
 
 
@@ -48,16 +50,6 @@ def slant_anew(held):
 
 
 @inner
-def _note(item, old, new, book, log):
-    """Add a move to the log, which begins anew when it is full."""
-    if book[LOGGED] - book[BASE] == log.shape[0]:
-        book[BASE] = book[LOGGED]
-    at = book[LOGGED] - book[BASE]
-    log[at, 0], log[at, 1], log[at, 2] = item, old, new
-    book[LOGGED] += 1
-
-
-@inner
 def _resize(k, w, cell, sizes, totals, book):
     """Note that column k holds w more, fewer if that is negative; keep the books of columns."""
     before = sizes[k]
@@ -66,7 +58,6 @@ def _resize(k, w, cell, sizes, totals, book):
     if before == 0:
         book[ACTIVE] += 1
         book[HIGH] = max(book[HIGH], k + 1)
-        book[TOP] = max(book[TOP], k + 1)
         while book[FREE] < sizes.shape[0] and sizes[book[FREE]] > 0:
             book[FREE] += 1
     elif after == 0:
@@ -105,21 +96,30 @@ def _count_out(i, k, w, q, rows, steps, counts, j):
 
 
 @inner
+def _liken(i, k, w, like, sums):
+    """Add how like item i is to all, ``w`` times, to column k."""
+    weight, row, column = np.int32(w), np.uint64(i), np.uint64(k)
+    for x in range(like.shape[1]):
+        sums[column, x] = np.int32(sums[column, x] + weight * np.int32(like[row, x]))
+
+
+@inner
 def shift(i, k, given, held):
     """Move item i to column k, -1 standing for none."""
-    rows, weight, kind, cell, steps = given
-    counts, labels, sizes, j, totals, book, marks, log = held
+    rows, weight, kind, cell, steps, like = given
+    counts, labels, sizes, j, totals, book, marks, sums = held
     w, old = weight[i], labels[i]
     if old >= 0:
         _count_out(i, old, w, kind[i], rows, steps, counts, j)
         _resize(old, -w, cell, sizes, totals, book)
+        _liken(i, old, -w, like, sums)
         touch(old, marks)
     if k >= 0:
         _count_in(i, k, w, kind[i], rows, steps, counts, j)
         _resize(k, w, cell, sizes, totals, book)
+        _liken(i, k, w, like, sums)
         touch(k, marks)
     labels[i] = k
-    _note(i, old, k, book, log)
 
 
 @jit
@@ -135,20 +135,13 @@ def move(items, targets, given, held):
 @jit
 def clear(held):
     """Take all items out of all clusters."""
-    counts, labels, sizes, j, totals, book, marks, _ = held
+    counts, labels, sizes, j, totals, book, marks, sums = held
     for k in range(book[HIGH]):
         counts[k] = 0
+        sums[k] = 0
         touch(k, marks)
     labels[:], sizes[:], j[:], totals[:] = -1, 0, 0.0, 0.0
     book[ACTIVE], book[FREE], book[HIGH] = 0, 0, 0
-    forget_log(book)
-
-
-@inner
-def forget_log(book):
-    """Begin the log anew: whoever had read it as far as it was has to read labels."""
-    book[LOGGED] += 1
-    book[BASE] = book[LOGGED]
 
 
 @jit
@@ -159,18 +152,20 @@ def load(new, given, held):
     for i in range(new.shape[0]):
         if new[i] >= 0:
             shift(i, new[i], given, held)
-    forget_log(held[5])
 
 
 @inner
 def pour(a, b, given, held):
     """Put all that column a holds into column b; j and e are left to the caller."""
     cell = given[3]
-    counts, labels, sizes, _, totals, book, marks, log = held
+    counts, labels, sizes, _, totals, book, marks, sums = held
     e = totals[0]
     for r in range(counts.shape[1]):
         counts[b, r] += counts[a, r]
         counts[a, r] = 0
+    for i in range(sums.shape[1]):
+        sums[b, i] += sums[a, i]
+        sums[a, i] = 0
     for i in range(labels.shape[0]):
         if labels[i] == a:
             labels[i] = b
@@ -179,7 +174,6 @@ def pour(a, b, given, held):
     _resize(b, size, cell, sizes, totals, book)
     touch(a, marks)
     touch(b, marks)
-    _note(-1, a, b, book, log)
     totals[0] = e
 
 
@@ -194,7 +188,6 @@ def compact(given, held):
 @jit
 def joint(counts, offsets, high, cell, j):
     """``j[m]`` becomes the sum of cell over the rows of draw m and the first columns."""
-    counts, offsets, cell, j = bare((counts, offsets, cell, j))
     j[:] = 0.0
     for k in range(high):
         for m in range(j.shape[0]):

@@ -66,6 +66,14 @@ def _score(cluster, parts, alpha, cell, keys, scores, counts, computed):
 
 
 @jit
+def count(rows, blocks, parts):
+    """Count the items of every block in every draw cluster."""
+    for i in range(rows.shape[0]):
+        for m in range(rows.shape[1]):
+            parts[blocks[i], rows[i, m]] += 1
+
+
+@jit
 def levels(low, density, t, p, j, num, den, w, n, grid):
     """``grid`` becomes the loss at j and evenly spaced e."""
     for g in range(grid.shape[0]):

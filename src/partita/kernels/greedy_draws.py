@@ -13,8 +13,8 @@ import numpy as np
 from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_bend import bend
-from partita.kernels.greedy_counts import WIDE, fresh_column, shift, slanted
-from partita.kernels.greedy_near import best_column, bring, own_gain, two_best
+from partita.kernels.greedy_counts import ALWAYS, WIDE, fresh_column, shift, slanted
+from partita.kernels.greedy_near import best_column, own_gain, two_best
 
 
 @inner
@@ -148,7 +148,7 @@ def _weigh(alpha, p, reach):
 @inner
 def _own(i, given, held, own):
     """What item i adds to cell where it is, draw by draw."""
-    rows, weight, _, cell, _ = given
+    rows, weight, _, cell, _, _ = given
     counts, labels = held[0], held[1]
     column, lift = np.uint64(labels[i]), np.uint64(weight[i])
     for m in range(rows.shape[1]):
@@ -159,7 +159,7 @@ def _own(i, given, held, own):
 @inner
 def _moved(i, k, given, held, trial):
     """``trial`` becomes j with item i moved to column k."""
-    rows, weight, _, cell, _ = given
+    rows, weight, _, cell, _, _ = given
     counts, j = held[0], held[3]
     column, lift = np.uint64(k), np.uint64(weight[i])
     own, there = trial
@@ -195,8 +195,8 @@ def _better(i, fresh, first, second, base, value, given, held, shape, trial):
 @inner
 def _rest(like, quiet, book):
     """Where all was quiet, but not all columns were looked at, look at all once more."""
-    if quiet[0] >= quiet[1]:
-        book[WIDE] = like.shape[0] == 0 and quiet[2] == 0 and book[WIDE] == 0
+    if quiet[0] >= quiet[1] and like.shape[0] == 0 and quiet[2] == 0 and book[WIDE] < ALWAYS:
+        book[WIDE] = 1 - book[WIDE]
         quiet[0] *= 1 - book[WIDE]
 
 
@@ -238,14 +238,14 @@ def sweep(
         if doubt >= 1.0:
             best, value = _better(i, fresh, -2, -2, base, value, given, held, shape, trial)
         else:
-            x, lost = bring(i, given, held, near), own_gain(i, given, held, near, alpha)
+            lost = own_gain(i, given, held, near, alpha)
             cost = slope * (totals[0] - base) + bend(totals[0], curve, bends)
             stay = lost - cost
             bar = stay
             if not is_linear:
                 bar -= doubt * (abs(lost) + abs(cost)) + 1e-15
             best, most, second, next_most = two_best(
-                i, x, old, fresh, slope, base, bar, line, given, held, near, alpha, reach
+                i, old, fresh, slope, base, bar, line, given, held, near, alpha, reach
             )
             if is_linear:
                 best = best if most > stay + 1e-11 * (abs(lost) + abs(stay)) else -1
@@ -255,10 +255,11 @@ def sweep(
                     i, fresh, best, second, base, value, given, held, shape, trial
                 )
         if best < 0:
-            _rest(near[0], quiet, book)
+            _rest(given[5], quiet, book)
             continue
         shift(i, best, given, held)
-        quiet[0], book[WIDE] = 0, 0
+        quiet[0] = 0
+        book[WIDE] = ALWAYS if book[WIDE] == ALWAYS else 0
         if not is_linear:
             slope = slopes(j, totals[0], 0.0, shape, slant, marks)[0]
     return end, slope, value

@@ -3,116 +3,72 @@
 Σ_m alpha_m cell'(c_m), where c_m are the items of a column that draw m puts with this one and
 cell' is what one more adds, is at most A cell'(Σ_m alpha_m c_m / A), A = Σ alpha, if cell' is
 concave (Jensen). The mean of c_m over the draws is the sum of the item's similarities to the
-column, which a move changes by two of them. So a visit looks at all draws for the columns alone
+column, which a move changes by one of them. So a visit looks at all draws for the columns alone
 whose bound is high enough: mostly none besides its own.
 
-``near`` = (like, sums, seen, own, stamps, bound, lines): ``like`` holds similarities in units of
-1 / ONE, rounded up, weighted as the draws are; ``sums[x, k]`` those of item x to column k as they
-were at move ``seen[x]`` of the log; ``own[x]`` what x adds where it is, remembered under the marks
-``stamps[x]``; ``bound`` is scratch; ``lines`` are what items of each kind add to cell, and the
-differences of that. ``reach`` is
-(Σ alpha+, the most that alpha+ / p is over that, Σ alpha): by how much sums may fall short of
-what draws weighted by alpha would give.
+``like`` holds similarities in units of 1 / ONE, rounded up, weighted as the draws are. ``near`` =
+(own, stamps, shared, bound, lines): ``own[i]`` is what item i adds where it is, remembered under
+the marks ``stamps[i]``; ``shared`` and ``bound`` are scratch, one entry a column; ``lines`` are
+what items of each kind add to cell, and the differences of that. ``reach`` is (Σ alpha+, the most
+that alpha+ / p is over that, Σ alpha): by how much sums may fall short of what draws weighted by
+alpha would give.
 
-Where there is no ``like``, as items are too many or cell' is not concave, ``sums`` has one row,
-scratch, too: columns that none of some draws shares with the item are passed over, unless
-``book[WIDE]`` says to look at all.
+Where there is no ``like``, as items are too many or cell' is not concave, some of the draws say
+what is near, unless ``book[WIDE]`` says to look at all columns.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from partita.kernels._compile import hot
+from partita.kernels._compile import hot, jit
 from partita.kernels.greedy_bend import bend, tangent
-from partita.kernels.greedy_counts import ALPHA, BASE, COLUMNS, HIGH, LOGGED, TOP, WIDE
+from partita.kernels.greedy_counts import ALPHA, COLUMNS, HIGH, WIDE
 
 ONE = 1 << 15  # units that a similarity of 1 is
 _LIFTED = 1 + 2e-6  # by which a bound in single precision is raised, so that it is one
-_SAMPLED = 16  # draws that tell which columns to look at, where there is no ``like``
+_SAMPLED = 32  # draws that tell which columns to look at, where there is no ``like``
+_SHARE, _DOUBT = 1.5, 0.06  # by which, and by what share of a column, their sums are raised
+
+
+@jit
+def round_up(matrix, out):
+    """``out`` becomes similarities in units of 1 / ONE, rounded up."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = np.uint16(min(np.ceil(matrix[i, j] * np.float32(ONE)), np.float32(ONE)))
 
 
 @hot
-def _from_labels(x, top, like, weight, labels, sums):
-    """Sum the similarities of item x to every column anew; those that never were used are zero."""
-    for k in range(top):
-        sums[x, k] = 0
-    for i in range(labels.shape[0]):
-        if labels[i] >= 0:
-            sums[x, labels[i]] += np.int32(like[x, i]) * np.int32(weight[i])
-
-
-@hot
-def _from_log(x, begin, end, sign, like, weight, log, sums):
-    """Add the moves of the log from begin to end to what item x is near to, or take them back."""
-    for at in range(begin, end):
-        i, a, b = log[at, 0], log[at, 1], log[at, 2]
-        if i < 0:
-            sums[x, b] += sums[x, a]
-            sums[x, a] = 0
-            continue
-        one = np.int32(sign) * np.int32(like[x, i]) * np.int32(weight[i])
-        if a >= 0:
-            sums[x, a] -= one
-        if b >= 0:
-            sums[x, b] += one
-
-
-@hot
-def _from_some(i, is_wide, rows, counts, high, sums):
-    """Mark the columns that some of the draws put with item i, or all."""
-    n_draws = rows.shape[1]
-    stride = max(1, n_draws // _SAMPLED)
+def _estimate(i, given, held, shared):
+    """Estimate the sums of item i from some of the draws, high enough to be over them mostly."""
+    rows, counts, sizes, high = given[0], held[0], held[2], held[5][HIGH]
+    stride = max(1, rows.shape[1] // _SAMPLED)
+    n_seen = (rows.shape[1] - 1) // stride + 1
+    doubt, share = (0.0, 1.0) if stride == 1 else (_DOUBT, _SHARE)
     for k in range(high):
-        sums[0, k] = is_wide
-    for m in range(n_draws if is_wide else 0, n_draws, stride):
-        for k in range(high):
-            sums[0, k] += np.int32(counts[k, rows[i, m]] > 0)
+        total = np.int64(0)
+        for m in range(0, rows.shape[1], stride):
+            total += np.int64(counts[np.uint64(k), rows[i, m]])
+        mean = share * total / n_seen + doubt * sizes[k]
+        shared[k] = np.int32(min(ONE * mean + 1.0, 2.0e9))
 
 
 @hot
 def bring(i, given, held, near):
-    """Bring what item i is near to up to date; return the row where that is."""
-    like, sums, seen = near[0], near[1], near[2]
-    book = held[5]
-    if like.shape[0] == 0:
-        _from_some(i, np.int32(book[WIDE] > 0), given[0], held[0], book[HIGH], sums)
-        return np.int64(0)
-    begin, end = seen[i] - book[BASE], book[LOGGED] - book[BASE]
-    if begin != end:
-        if begin < 0 or end - begin > held[1].shape[0]:
-            _from_labels(i, book[TOP], like, given[1], held[1], sums)
-        else:
-            _from_log(i, begin, end, 1, like, given[1], held[7], sums)
-        seen[i] = book[LOGGED]
-    return i
-
-
-@hot
-def take_back(items, begin, given, held, near):
-    """Take back what these items were told of the moves since ``begin``, as no others were.
-
-    No column has gone to another since. Returns whether the log still holds them.
-    """
-    like, sums, seen = near[0], near[1], near[2]
-    book = held[5]
-    base = book[BASE]
-    if like.shape[0] == 0 or begin < base:
-        return False
-    for i in items:
-        if seen[i] > begin:
-            if seen[i] - begin > held[1].shape[0]:
-                seen[i] = -1
-            else:
-                _from_log(i, begin - base, seen[i] - base, -1, like, given[1], held[7], sums)
-                seen[i] = begin
-    return True
+    """``shared`` becomes how like item i is to the items of every column together."""
+    sums, shared, high = held[7], near[2], held[5][HIGH]
+    if given[5].shape[0] > 0:
+        for k in range(high):
+            shared[k] = sums[np.uint64(k), i]
+    elif held[5][WIDE] == 0:
+        _estimate(i, given, held, shared)
 
 
 @hot
 def gain(i, k, given, counts, alpha):
     """Σ_m alpha_m of what item i would add to cell in column k, where it is not."""
-    rows, _, kind, _, steps = given
+    rows, _, kind, _, steps, _ = given
     column, q = np.uint64(k), np.uint64(kind[i])
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = rows.shape[1] // 4 * 4
@@ -129,8 +85,8 @@ def gain(i, k, given, counts, alpha):
 @hot
 def own_gain(i, given, held, near, alpha):
     """Σ_m alpha_m of what item i adds to cell where it is."""
-    rows, weight, kind, _, steps = given
-    counts, marks, own, stamps = held[0], held[6], near[3], near[4]
+    rows, weight, kind, _, steps, _ = given
+    counts, marks, own, stamps = held[0], held[6], near[0], near[1]
     k = held[1][i]
     if stamps[i, 0] == marks[COLUMNS + k] and stamps[i, 1] == marks[ALPHA]:
         return own[i]
@@ -150,11 +106,11 @@ def own_gain(i, given, held, near, alpha):
 
 
 @hot
-def _bound(x, q, scale, most, slope, half, freed, high, sizes, sums, lines, bound):
+def _bound(q, scale, most, slope, half, freed, high, sizes, shared, lines, bound):
     """Fill ``bound`` for an item of kind q, in single precision; see :func:`bounds`."""
     last = np.float32(lines.shape[2] - 1)
     for k in range(high):
-        mean = np.float32(sums[x, k]) * scale
+        mean = np.float32(shared[k]) * scale
         mean = mean if mean < last else last
         whole = np.int32(mean)
         f = np.uint32(whole)
@@ -164,22 +120,21 @@ def _bound(x, q, scale, most, slope, half, freed, high, sizes, sums, lines, boun
 
 
 @hot
-def bounds(i, x, slope, half, freed, reach, given, held, near):
-    """``bound[k]`` becomes at least what item i, in row x, gains in column k, less what e costs.
+def bounds(i, slope, half, freed, reach, given, held, near):
+    """``bound[k]`` becomes at least what item i gains in column k, less what e costs there.
 
     e rises by what the item adds to the size less ``freed``; the cost of that is linear and, with
     ``half``, quadratic. Free columns, and the item's own, have no meaning.
     """
-    sums, bound = near[1], near[5]
-    high = held[5][HIGH]
-    if near[0].shape[0] == 0:
-        for k in range(high):
-            bound[k] = np.inf if sums[x, k] > 0 else -np.inf
+    shared, bound, high = near[2], near[3], held[5][HIGH]
+    bring(i, given, held, near)
+    if held[5][WIDE] > 0:
+        bound[:high] = np.inf
     else:
         _bound(
-            x, np.uint64(given[2][i]), np.float32(_LIFTED * reach[1] / ONE),
+            np.uint64(given[2][i]), np.float32(_LIFTED * reach[1] / ONE),
             np.float32(_LIFTED * reach[0]), np.float32(slope), np.float32(half), np.float32(freed),
-            high, held[2], sums, near[6], bound,
+            high, held[2], shared, near[4], bound,
         )  # fmt: skip
 
 
@@ -193,8 +148,8 @@ def best_column(
     """
     weight, cell = given[1], given[3]
     counts, sizes, high = held[0], held[2], held[5][HIGH]
-    bound, w = near[5], weight[i]
-    bounds(i, bring(i, given, held, near), slope, half, freed, reach, given, held, near)
+    bound, w = near[3], weight[i]
+    bounds(i, slope, half, freed, reach, given, held, near)
     if fresh >= 0:
         rise = cell[w] - freed
         score = reach[2] * cell[w] - (slope + half * rise) * rise
@@ -221,7 +176,7 @@ def best_column(
 
 
 @hot
-def two_best(i, x, old, fresh, slope, base, bar, line, given, held, near, alpha, reach):
+def two_best(i, old, fresh, slope, base, bar, line, given, held, near, alpha, reach):
     """The two columns, other than ``old``, where item i gains most, and how much.
 
     ``line`` is how the cost of e bends; e is ``base`` without the item. Those are found that gain
@@ -229,7 +184,7 @@ def two_best(i, x, old, fresh, slope, base, bar, line, given, held, near, alpha,
     """
     weight, cell = given[1], given[3]
     counts, sizes, high = held[0], held[2], held[5][HIGH]
-    bound, w = near[5], weight[i]
+    bound, w = near[3], weight[i]
     _, curve, bends, _ = line
     floor, fall, is_above = tangent(base, curve, bends)
     first, second, most, next_most = np.int64(-1), np.int64(-1), bar, bar
@@ -239,7 +194,7 @@ def two_best(i, x, old, fresh, slope, base, bar, line, given, held, near, alpha,
         if most <= bar:
             first, most = np.int64(-1), bar
     is_free = bends and not is_above
-    bounds(i, x, 0.0 if is_free else slope + fall, 0.0, 0.0, reach, given, held, near)
+    bounds(i, 0.0 if is_free else slope + fall, 0.0, 0.0, reach, given, held, near)
     least = np.float32(-np.inf if is_free else next_most + floor)
     for k in range(high):
         if not bound[k] >= least or k == old or sizes[k] == 0:

@@ -14,7 +14,7 @@ from partita.kernels._bare import bare
 from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_counts import FREE, HIGH, fresh_column, shift
 from partita.kernels.greedy_draws import expected, slopes
-from partita.kernels.greedy_near import bounds, bring, gain, own_gain
+from partita.kernels.greedy_near import bounds, gain, own_gain
 
 POINTS = 12  # of the grid for what e costs, on either side
 _SPARE = 8  # columns for clusters that there are none of yet
@@ -30,13 +30,12 @@ def _score(bar, most, slope, fresh, given, held, near, slant, scores):
     weight, cell = given[1], given[3]
     counts, labels, sizes, book = held[0], held[1], held[2], held[5]
     alpha, reach = slant
-    bound = near[5]
+    bound = near[3]
     for i in range(labels.shape[0]):
         w, old = weight[i], labels[i]
         lost = own_gain(i, given, held, near, alpha)
         freed = cell[sizes[old]] - cell[sizes[old] - w]
-        x = bring(i, given, held, near)
-        bounds(i, x, slope, 0.0, freed, reach, given, held, near)
+        bounds(i, slope, 0.0, freed, reach, given, held, near)
         for k in range(book[HIGH]):
             if bound[k] > lost + bar and k != old and sizes[k] > 0 and scores[i, k] == -np.inf:
                 rise = cell[sizes[k] + w] - cell[sizes[k]] - freed

@@ -14,7 +14,7 @@ from partita.kernels._compile import inner, jit
 from partita.kernels.greedy_counts import HIGH
 from partita.kernels.greedy_draws import expected
 from partita.kernels.greedy_merges import best_mergers, merge_gains
-from partita.kernels.greedy_near import ONE, bring
+from partita.kernels.greedy_near import ONE
 from partita.kernels.greedy_pairs import POINTS, _cost
 from partita.kernels.greedy_parts import find_mates, halve
 
@@ -61,7 +61,7 @@ def split_gain(items, given, held, shared, more):
 
     ``shared``, one for each row of counts, is zero.
     """
-    rows, weight, _, cell, _ = given
+    rows, weight, _, cell, _, _ = given
     counts, labels, sizes = held[0], held[1], held[2]
     size, column = 0, labels[items[0]]
     more[:] = 0.0
@@ -148,9 +148,8 @@ def _nearest(items, old, size, slope, given, held, near, slant, means, best):
     weight, cell, sizes, high = given[1], given[3], held[2], held[5][HIGH]
     means[:] = 0.0
     for i in items:
-        x = bring(i, given, held, near)
         for k in range(high):
-            means[k] += weight[i] * near[1][x, k]
+            means[k] += weight[i] * held[7][k, i]
     best[:], most, next_most = -1, -np.inf, -np.inf
     for k in range(high):
         if k == old or sizes[k] == 0:
@@ -170,7 +169,7 @@ def _transfers(
     found,
 ):  # fmt: skip
     """Add to the plans found those by which a half of a cluster goes over to another near it."""
-    rows, weight, _, cell, _ = given
+    rows, weight, _, cell, _, _ = given
     counts, labels, sizes, j, totals = held[0], held[1], held[2], held[3], held[4]
     t, p, num, den, w_total, n_total = shape
     n, m, n_rows = labels.shape[0], j.shape[0], counts.shape[1]
@@ -268,7 +267,7 @@ def plans(
     seed, given, held, near, slant, shape, offsets, others, inside, mates, found = bare(
         (seed, given, held, near, slant, shape, offsets, others, inside, mates, found)
     )
-    rows, weight, _, cell, _ = given
+    rows, weight, _, cell, _, _ = given
     counts, labels, sizes, j, totals = held[0], held[1], held[2], held[3], held[4]
     t, p, num, den, w_total, n_total = shape
     alpha = slant[0]
@@ -308,7 +307,7 @@ def plans(
     if alone_too:
         find_mates(labels, sizes, rows, weight, alpha, mates)
         n_found = _pairs(given, held, shape, mates, shared, here, values, n_found, found)
-    if near[0].shape[0] == 0:
+    if given[5].shape[0] == 0:
         return n_found
     return _transfers(
         slope, given, held, near, slant, shape, others, inside, shared, here, bar, values, n_found,

@@ -67,7 +67,7 @@ def sequence(
     items, given, held, near, slant, p, num, den, t, seen = bare(
         (items, given, held, near, slant, p, num, den, t, seen)
     )
-    rows, weight, _, cell, _ = given
+    rows, weight, _, cell, _, _ = given
     sizes, j, totals, book, marks = held[2], held[3], held[4], held[5], held[6]
     alpha, reach = slant
     rise, done = 0.0, sizes.sum()

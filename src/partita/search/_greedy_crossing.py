@@ -61,8 +61,7 @@ class Blocks:
         self.parts: NDArray[Any] = np.zeros((n, int(p.offsets[-1])), dtype=p.count_type)
         compiled = cast(Any, kernels.greedy_crossing)
         every = p.rows[p.items.members] if p.items.are_merged else p.rows
-        for row, block in zip(every, blocks, strict=True):
-            self.parts[block, row] += 1
+        compiled.count(every, blocks, self.parts)
         self.mass = np.bincount(blocks, minlength=n)
         self.alpha = np.repeat(state.slant[0], np.diff(p.offsets))
         self.low = 0.9 * float(p.t.min())

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from partita.draws import Draws
 
 
-_ALIKE = 5_000  # items, beyond which no matrix of their similarities is held
+_ALIKE = 10_000  # items, beyond which no matrix of their similarities is held
 _ALIKE_DRAWS = 32  # and items for each draw
+_ALIKE_TOTAL = 1 << 16  # and items that weighted ones stand for: sums are of 32 bits
+_REPEATED = 6  # times as many draws, up to which those of some weight are repeated instead
+_KINDS = 4_000_000  # entries of the tables of what items of each weight add
 
 
 class DrawsProblem:
@@ -34,12 +37,17 @@ class DrawsProblem:
     loss : RatioLoss
     merge : bool
         Treat items that share a column of every draw as one weighted item.
+    n_columns : int, optional
+        Clusters of what is only to be swept over a few times: of few, no similarities are made.
     """
 
-    def __init__(self, draws: Draws, loss: RatioLoss, *, merge: bool = True) -> None:
+    def __init__(
+        self, draws: Draws, loss: RatioLoss, *, merge: bool = True, n_columns: int | None = None
+    ) -> None:
+        self._columns = n_columns
         self.draws, self.loss, self.n_items = draws, loss, draws.n_items
         columns = np.ascontiguousarray(draws.labels.T)
-        self.items = Items(self.n_items, columns if merge else None)
+        self.items = Items(self.n_items, columns if merge else None, _KINDS // self.n_items)
         self.weight = self.items.weight
         self.n, self.m = self.weight.size, draws.n_draws
         self.offsets = offsets_of(draws)
@@ -67,17 +75,22 @@ class DrawsProblem:
         self.bent_slope = self.slope - 0.5 * float(self.curve[2, -1])
         kinds, kind = np.unique(self.weight, return_inverse=True)
         self.steps = self._steps(kinds)
-        self.given = self.rows, self.weight, kind.astype(np.int64), self.cell, self.steps
         self.shape = self.t, self.p, self.num, self.den, self.w, self.total
         self.line = self.is_linear, self.curve, self.bends, self.doubt
         self.lines = self._lines()
+        self.is_bounded = self._is_bounded()
         self.like = self._likeness()
+        self.given = (
+            self.rows, self.weight, kind.astype(np.int64), self.cell, self.steps, self.like,
+        )  # fmt: skip
         self._spare: list[Tables] = []
 
     @property
     def _n_alike(self) -> int:
         """Items whose similarities are held, all or none."""
-        is_small = self.n <= min(_ALIKE, _ALIKE_DRAWS * self.m)
+        is_small = self.n <= min(_ALIKE, _ALIKE_DRAWS * self.m) and self.n_items < _ALIKE_TOTAL
+        if is_small and self._columns is not None:
+            is_small = self.n * (self.m / 100 + 5) < 2 * self.m * self._columns
         return self.n if is_small else 0
 
     def _steps(self, weights: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -93,28 +106,32 @@ class DrawsProblem:
         lines[1, :, :-1] = np.diff(self.steps)
         return lines
 
-    def _likeness(self) -> NDArray[np.uint16]:
-        """How often items are together, rounded up, if that bounds what they add; else nothing.
+    def _is_bounded(self) -> bool:
+        """Whether similarities bound what items add.
 
-        It does if cell is convex, and what one more item adds concave.
+        They do if cell is convex, and what one more item adds concave.
         """
         step = np.diff(self.cell[:-1])
         noise = 1e-9 * (1 + np.abs(self.cell).max())
-        is_bound = np.all(step >= -noise) and np.all(np.diff(step) >= -noise)
-        is_bound = is_bound and np.all(np.diff(step, 2) <= noise)
-        n = self._n_alike if is_bound else 0
+        is_convex = np.all(step >= -noise) and np.all(np.diff(step) >= -noise)
+        return bool(is_convex and np.all(np.diff(step, 2) <= noise))
+
+    def _likeness(self) -> NDArray[np.uint16]:
+        """How often items are together, rounded up; nothing if items are too many."""
+        n = self._n_alike if self.is_bounded else 0
         like = np.empty((n, n), dtype=np.uint16)
         if n == 0:
             return like
-        labels = np.ascontiguousarray(self.draws.labels[:, self.items.firsts])
-        weights = None if np.ptp(self.p) <= 1e-12 * self.p[0] else self.p
+        labels, weights = self.draws.labels[:, self.items.firsts], None
+        times = np.round(self.p / self.p.min()) if self.p.min() > 0 else np.zeros(1)
+        if np.allclose(times * self.p.min(), self.p, 1e-9) and times.sum() <= _REPEATED * self.m:
+            labels = np.repeat(labels, times.astype(np.int64), axis=0)
+        else:
+            weights = self.p
         plan = kernels.similarity.plan(labels, weights, np.float32)
         for strip in plan.strips:
             plan.fill(strip)
-        one = cast(Any, kernels.greedy_near).ONE
-        np.ceil(plan.out * np.float32(one), out=plan.out)
-        np.minimum(plan.out, one, out=plan.out)
-        like[:] = plan.out
+        cast(Any, kernels.greedy_near).round_up(plan.out, like)
         return like
 
     def _at_draws(self) -> tuple[NDArray[np.float64], float]:

@@ -376,9 +376,10 @@ class Plan:
         is_heavy = swept(work, leaders) > _SWEPT
         if work > _POLISHED or is_all or is_heavy:
             moves = size.light
-        whole = problem(self.loss, self.evidence, merge=False)
+        n_columns = 1 + int(leaders[0].labels.max())
+        whole = problem(self.loss, self.evidence, merge=False, n_columns=n_columns)
         self._stage()
-        n_cells = size.n_draws * (1 + int(leaders[0].labels.max()))
+        n_cells = size.n_draws * n_columns
         is_light = work > _REBUILT or n_cells > _REBUILT_CELLS
         if self.is_agreed and (is_light or not size.has_many_draws):
             self._runs(whole, [(*leaders[0].again, size.light)])

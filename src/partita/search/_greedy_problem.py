@@ -52,15 +52,23 @@ def is_curved(loss: RatioLoss) -> bool:
 
 
 def problem(
-    loss: RatioLoss, evidence: Evidence, *, max_draws: int | None = None, merge: bool = True
+    loss: RatioLoss,
+    evidence: Evidence,
+    *,
+    max_draws: int | None = None,
+    merge: bool = True,
+    n_columns: int | None = None,
 ) -> Problem:
-    """Return the problem that the runs share, on at most ``max_draws`` draws."""
+    """Return the problem that the runs share, on at most ``max_draws`` draws.
+
+    ``n_columns`` are the clusters of what is only to be swept over a few times.
+    """
     if not on_draws(loss, evidence):
         return SimilarityProblem(evidence.similarity, loss, merge=merge, n_jobs=evidence.n_jobs)
     draws = evidence.distinct
     if max_draws is not None and draws.n_draws > max_draws:
         draws = resampled(draws, max_draws)
-    return DrawsProblem(draws, loss, merge=merge)
+    return DrawsProblem(draws, loss, merge=merge, n_columns=n_columns)
 
 
 def resampled(draws: Draws, size: int) -> Draws:

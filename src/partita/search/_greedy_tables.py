@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from partita.search._greedy_draws import DrawsProblem
 
-_LOGGED = 64  # moves that are kept in the log, besides four for every item
-
 
 class Tables:
     """The arrays of ``held`` and ``near`` (see the kernels), of a partition of no items yet.
@@ -34,14 +32,14 @@ class Tables:
         n = p.n
         self.labels = np.full(n, -1, dtype=np.int64)
         self.j, self.totals = np.zeros(p.m), np.zeros(1)
-        self.book = np.zeros(8, dtype=np.int64)
-        self._log = np.zeros((4 * n + _LOGGED, 3), dtype=np.int32)
-        self._seen = np.full(n, -1, dtype=np.int64)
+        self.book = np.zeros(4, dtype=np.int64)
+        if not p.is_bounded:
+            self.book[_counting().WIDE] = _counting().ALWAYS
         self._own, self._stamps = np.zeros(n), np.full((n, 2), -1, dtype=np.int64)
         self._marks = np.zeros(2, dtype=np.int64)
         self._sizes = np.zeros(0, dtype=np.int64)
         self._counts: NDArray[Any] = np.zeros((0, int(p.offsets[-1])), dtype=p.count_type)
-        self._sums = np.zeros((n if p.like.size else 1, 0), dtype=np.int32)
+        self._sums = np.zeros((0, len(p.like)), dtype=np.int32)
         self.make_room(n_columns)
 
     def make_room(self, n_columns: int) -> None:
@@ -50,9 +48,10 @@ class Tables:
         if n_columns > known:
             size = min(max(n_columns, known + known // 2), self.problem.n + 1)
             self._counts = _longer(self._counts, size)
-            self._sums = _wider(self._sums, size)
+            self._sums = _longer(self._sums, size)
             self._sizes = _longer(self._sizes, size)
             self._marks = _longer(self._marks, size + 2)
+            self._shared = np.zeros(size, dtype=np.int32)
             self._bound = np.zeros(size, dtype=np.float32)
         self.sizes, self.marks = self._sizes[:n_columns], self._marks[: n_columns + 2]
 
@@ -76,14 +75,13 @@ class Tables:
         """The partition, as kernels take it."""
         return (
             self._counts, self.labels, self.sizes, self.j, self.totals, self.book, self.marks,
-            self._log,
+            self._sums,
         )  # fmt: skip
 
     @property
     def near(self) -> tuple[Any, ...]:
         """What items are near to, as kernels take it."""
-        p = self.problem
-        return p.like, self._sums, self._seen, self._own, self._stamps, self._bound, p.lines
+        return self._own, self._stamps, self._shared, self._bound, self.problem.lines
 
 
 def _counting() -> Any:
@@ -95,10 +93,3 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     longer = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
     longer[: len(array)] = array
     return longer
-
-
-def _wider(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """The array with more columns."""
-    wider = np.zeros((len(array), size), dtype=array.dtype)
-    wider[:, : array.shape[1]] = array
-    return wider
