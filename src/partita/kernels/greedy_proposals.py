@@ -20,6 +20,7 @@ TOGETHER = 3  # clusters rebuilt at once, at most
 _AT_RANDOM, _AT_RANDOM_OF_FEW = 0.2, 0.5  # chance that a cluster is rebuilt together with another
 _BESIDE = 0.5  # and with one beside it
 _SINGLES = 0.3  # and, where the loss bends, with all clusters of one
+_FURTHER = 0.4  # chance that a cluster that is split has one more part
 _GRAFTED = 0.6  # chance that a cluster is taken over from a draw, where there are other moves
 _FROM_OTHERS = 0.7  # chance that a cluster taken over comes from where another run ended
 
@@ -129,16 +130,19 @@ def empty(seed, chosen, labels, items, targets, order, cursor):
 
 
 @inner
-def split(column, sizes, limit, targets, cursor):
-    """Make it that two items of a cluster begin two, if there is room for one more."""
-    free, n_clusters = -1, 0
+def split(seed, column, sizes, limit, targets, cursor):
+    """Make it that two items of a cluster, or a few, begin one each, if there is room for more."""
+    n_clusters, n_parts = np.count_nonzero(sizes), 1
+    targets[0] = column
     for k in range(sizes.shape[0]):
-        if sizes[k] > 0:
+        if n_clusters >= limit or n_parts >= cursor[N_ITEMS]:
+            break
+        if sizes[k] == 0:
+            targets[n_parts] = k
+            n_parts += 1
             n_clusters += 1
-        elif free < 0:
-            free = k
-    if free >= 0 and n_clusters < limit and cursor[N_ITEMS] > 1:
-        targets[0], targets[1] = column, free
+            if uniform(seed) >= _FURTHER:
+                break
 
 
 @inner
@@ -214,7 +218,7 @@ def proposing(neighbour, company):
                 singles_too(seed, chosen, sizes)
         empty(seed, chosen, labels, items, targets, order, cursor)
         if kind == SPLIT:
-            split(column, sizes, limit, targets, cursor)
+            split(seed, column, sizes, limit, targets, cursor)
         return True
 
     return propose

@@ -54,7 +54,7 @@ class First:
         self.size, self.shared, self.starts, self.runs, self.rng = size, shared, starts, runs, rng
         self.found: list[Found] = []
         counts = starts.counts(size.work, size.is_bent, size.is_cheap)
-        few = starts.at_first(counts, size.is_bent)
+        few = starts.at_first(counts, size.is_bent, size.is_brief)
         turns = [([0] * len(counts), counts)] if size.is_cheap else [(None, few), (few, counts)]
         self._turns = [(*turn, rng) for turn, rng in zip(turns, rng.spawn(len(turns)), strict=True)]
 
@@ -127,11 +127,12 @@ class First:
         if len(same) < 2:
             return False
         if self.size.is_bent:
-            return not others
+            return not others and not (self.size.is_brief and self.are_many)
         if int(best.labels.max()) < FEW_CLUSTERS:
             noise = best.value + _NOISE * abs(best.value)
             return len(others) <= 1 and (is_all or all(f.value > noise for f in others))
-        return not others and not self.size.has_many_draws
+        is_told = not (self.size.is_brief and self.are_many)
+        return not others and not self.size.has_many_draws and is_told
 
     def is_at_best(self, one: Found) -> bool:
         """Whether a run ended at the best, or so near that they are taken to agree."""
@@ -192,11 +193,11 @@ class First:
 
     def n_litters(self, shared: Problem) -> int:
         """How many litters there is time for on the draws of a problem; none if ends agree."""
-        if not isinstance(shared, DrawsProblem) or self.are_capped:
+        if self.are_capped or unseen(self.found) <= _RUGGED:
             return 0
-        if unseen(self.found) <= _RUGGED:
-            return 0
-        n_litters = _BRED // swept(self.size.n_items * shared.m, best_of(self.found, 1))
+        on_draws = isinstance(shared, DrawsProblem)
+        work = self.size.n_items * shared.m if on_draws else self.size.work
+        n_litters = _BRED // swept(work, best_of(self.found, 1))
         return min(_LITTERS, n_litters) if n_litters >= _LEAST_BRED else 0
 
     def enough(self, *, is_crossed: bool) -> int:

@@ -28,6 +28,7 @@ _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left o
 _ON_MATRIX = ("losses", "average", "complete", "nmf")  # those that need it
 _PER_LABEL = 2e-11  # seconds for the matrix and a start from it, by items squared times draws
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
+_AT_FIRST_BRIEF = 4  # of the first kind, where runs are short
 _FRESH = {"sequential": 2, "draws": 2, "random": 4}  # of each kind left to chance, at a time
 _FRESH_BENT = {"sequential": 3, "draws": 3, "random": 2}  # the same under a loss that bends
 
@@ -90,23 +91,23 @@ class Starts:
         if is_cheap and is_default:
             of_kind |= {"sequential": 6, "draws": 0, "losses": 0, "average": 1}
         elif not is_bent:
-            of_kind["sequential"] = 4 if work <= 40_000 else 2
+            of_kind["sequential"] = 4 if work <= SMALL else 2
             if is_default and work <= SMALL:
                 of_kind |= {"losses": 1, "average": 0, "random": 1}
         elif work <= SMALL:
-            of_kind["draws"] = 3
+            of_kind |= {"sequential": 4, "draws": 3}
         else:
             of_kind["one"] = int("sequential" not in self._names)
         return [of_kind.get(kind, usual) if isinstance(kind, str) else usual for kind in self.kinds]
 
-    def at_first(self, counts: Sequence[int], is_bent: bool) -> list[int]:
+    def at_first(self, counts: Sequence[int], is_bent: bool, is_brief: bool) -> list[int]:
         """How many starts of each kind come first.
 
         A loss that bends is held where its draws are, so one of them is begun from another loss.
         """
-        first = dict.fromkeys(range(2), _AT_FIRST)
+        first = {0: _AT_FIRST_BRIEF if is_brief else _AT_FIRST, 1: _AT_FIRST}
         if is_bent and self._names[:3] == ["sequential", "draws", "losses"]:
-            first = {0: _AT_FIRST, 1: 1, 2: 1}
+            first |= {1: 1, 2: 1}
         return [min(n, first.get(k, 0)) for k, n in enumerate(counts)]
 
     def anew(self, n: int) -> list[Start]:

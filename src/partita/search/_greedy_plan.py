@@ -107,6 +107,8 @@ class Plan:
         first, is_more = self._first(few), size.few_draws != size.max_draws
         ends, better = list[Found](), list[Found]()
         if not self.is_agreed and first.has_turn:
+            first.take_turn()
+            self.is_agreed = first.agree
             if is_more and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends, is_near = self._early(few, shared, first.found)
@@ -116,8 +118,6 @@ class Plan:
                 if is_double and not better:
                     self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
                     return shared
-            first.take_turn()
-            self.is_agreed = first.agree
         if is_more and shared is few and not self.clock.is_up():
             shared = self._on_more()
         elif shared is few:
