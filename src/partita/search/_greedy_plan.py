@@ -268,13 +268,11 @@ class Plan:
         """Yield starts to carry further together, and whether no run on these draws was there.
 
         That is the best one if the first runs agree, with some from nothing if they saw few of
-        many draws, or if they merged nearly all on few; else the best, those that come next, and
-        then others where that is quick.
+        the draws; else the best, those that come next, and then others where that is quick.
         """
         size = self.size
         if self.is_agreed:
-            is_merged = is_more and int(leaders[0].labels.max()) < _MERGED
-            anew = self.starts.anew(_ANEW if size.has_many_draws or is_merged else 0)
+            anew = self.starts.anew(_ANEW if is_more else 0)
             yield [leaders[0].again, *anew], bool(anew)
             return
         n_rounds = 2 if swept(size.work, leaders) <= _SWEPT else 1
