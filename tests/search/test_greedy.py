@@ -930,8 +930,8 @@ def test_a_cap_on_clusters_is_kept_and_searched_under(name):
     assert min(values) <= least + 1e-12
 
 
-@pytest.mark.parametrize(("n_draws", "is_anew"), [(2_000, False), (4_000, True)])
-def test_where_few_of_many_draws_agree_some_runs_begin_anew_on_more(monkeypatch, n_draws, is_anew):
+@pytest.mark.parametrize(("n_draws", "is_anew"), [(140, False), (300, True), (4_000, True)])
+def test_where_few_of_the_draws_agree_some_runs_begin_anew_on_more(monkeypatch, n_draws, is_anew):
     rng, seen = np.random.default_rng(5), []
     truth = np.repeat([0, 1, 2], 20)
     mixed = rng.random((n_draws, 60)) < 0.2

@@ -195,8 +195,9 @@ class First:
         """How many litters there is time for on the draws of a problem; none if ends agree."""
         if self.are_capped or unseen(self.found) <= _RUGGED:
             return 0
-        on_draws = isinstance(shared, DrawsProblem)
-        work = self.size.n_items * shared.m if on_draws else self.size.work
+        work = self.size.work
+        if isinstance(shared, DrawsProblem):
+            work = self.size.n_items * shared.m
         n_litters = _BRED // swept(work, best_of(self.found, 1))
         return min(_LITTERS, n_litters) if n_litters >= _LEAST_BRED else 0
 
