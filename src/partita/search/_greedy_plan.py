@@ -43,7 +43,7 @@ _ANEW = 2  # runs from nothing on more draws, where those on few agree
 _MERGED = 2  # clusters up to which twice as many must end at the best: few draws may merge them
 _FRESH = 2  # times that more are begun, and once more where first runs are scattered
 _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
-_KEPT = 2  # of those that have been bred, where more are begun
+_BROODS = 3  # broods from nothing besides the first, as long as none agrees
 _POOL = 12  # ends of runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _COUNTING = 2e-8  # seconds for each label that is counted for the first time
@@ -218,27 +218,29 @@ class Plan:
         return Brood(self.size, self.starts, shared, runs, self.rng)
 
     def _breed(self, shared: Problem, ends: list[Found], n_litters: int) -> None:
-        """Breed the ends of runs, carry the best on, and again as long as that helps.
+        """Breed the ends of runs, and others from nothing, until two broods agree on the best."""
+        brood = self._brood(shared, self.stages[-1])
+        pool = self._bred(brood, brood.filled(ends), n_litters)
+        for _ in range(_BROODS if pool else 0):
+            other = [] if self.clock.is_up() else self._bred(brood, brood.filled([]), n_litters)
+            if not other or np.array_equal(other[0].labels, pool[0].labels):
+                break
+            pool = self._bred(brood, best_of(pool + other, BREEDERS), n_litters)
 
-        Then once more with new starts, in whose children the best may be found wanting.
-        """
-        brood, best, n_long = self._brood(shared, self.stages[-1]), np.inf, 2
-        pool, is_checked = brood.filled(ends), not (self.size.is_brief or self.size.is_bent)
+    def _bred(self, brood: Brood, pool: list[Found], n_litters: int) -> list[Found]:
+        """Breed ends of runs, carry the best on, and again as long as that helps."""
+        best, n_long = np.inf, 2
         self.found += pool
-        while pool and not self.clock.is_up():
+        while pool and is_below(pool, best) and not self.clock.is_up():
             pool = brood.bred(pool, n_litters)
             self.found += pool
-            if is_below(pool, best):
-                best, starts = pool[0].value, [f.again for f in pool[:n_long]]
-                others = [shared.items.compress(f.labels) for f in pool]
-                pool = best_of(pool + self._carried(shared, starts, others, False), BREEDERS)
-                n_long = 1
-            if is_below(pool, best):
-                best = pool[0].value
-            elif is_checked:
+            if not is_below(pool, best):
                 break
-            else:
-                pool, is_checked = brood.filled(pool[:_KEPT]), True
+            best, starts = pool[0].value, [f.again for f in pool[:n_long]]
+            others = [brood.shared.items.compress(f.labels) for f in pool]
+            pool = best_of(pool + self._carried(brood.shared, starts, others, False), BREEDERS)
+            n_long = 1
+        return pool
 
     @staticmethod
     def _pooled(shared: Problem, ends: list[Found], others: list[Labels]) -> list[Labels]:
