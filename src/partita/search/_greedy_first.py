@@ -123,7 +123,7 @@ class First:
             return False
         best, is_all = min(self.found, key=lambda f: f.value), self.size.few_draws is None
         same = {f.start for f in self.found if self.is_at_best(f)} - _JOINED
-        others = [f for f in self.found if not self.is_at_best(f) and f.start not in _JOINED]
+        others = [f for f in self._told if not self.is_at_best(f)]
         if len(same) < 2:
             return False
         if self.size.is_bent:
@@ -144,7 +144,18 @@ class First:
     def nearly_agree(self) -> bool:
         """Whether few of them ended where no other did, with not too many clusters to tell."""
         most = _NEARLY_BENT if self.size.is_bent else _NEARLY
-        return not (self.are_capped or self.are_many) and unseen(self.found) <= most
+        n_best = sum(map(self.is_at_best, self._told))
+        return not (self.are_capped or self.are_many) and n_best > 1 and self._unseen <= most
+
+    @property
+    def _told(self) -> list[Found]:
+        """The ends that tell how many places there are to end in: of starts made from no others."""
+        return [f for f in self.found if f.start not in _JOINED]
+
+    @property
+    def _unseen(self) -> float:
+        """The share of these where no other run ended."""
+        return unseen(self._told)
 
     @property
     def breed_at_once(self) -> bool:
@@ -154,7 +165,7 @@ class First:
         disagree.
         """
         size = self.size
-        is_far = size.is_brief and unseen(self.found) > _SCATTERED
+        is_far = size.is_brief and self._unseen > _SCATTERED
         return size.is_bent or size.is_product or (is_far and not size.is_curved)
 
     @property
@@ -182,18 +193,18 @@ class First:
     @property
     def are_rugged(self) -> bool:
         """Whether many ended where no other did, or at a cap, and there is time for more."""
-        return (unseen(self.found) > _RUGGED or self.are_capped) and self.are_quick
+        return (self._unseen > _RUGGED or self.are_capped) and self.are_quick
 
     @property
     def are_scattered(self) -> bool:
         """Whether most ended where no other did, under a loss and of a size where more is tried."""
         size = self.size
         is_tried = size.is_brief if size.is_bent else size.is_curved and size.on_draws
-        return is_tried and unseen(self.found) > _SCATTERED
+        return is_tried and self._unseen > _SCATTERED
 
     def n_litters(self, shared: Problem) -> int:
         """How many litters there is time for on the draws of a problem; none if ends agree."""
-        if self.are_capped or unseen(self.found) <= _RUGGED:
+        if self.are_capped or self._unseen <= _RUGGED:
             return 0
         work = self.size.work
         if isinstance(shared, DrawsProblem):

@@ -39,7 +39,7 @@ _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
 _CROSSING = 0.05  # seconds of a limit that must be left for it
-_ANEW = 2  # runs from nothing on more draws, where those on few agree
+_ANEW = 4  # runs from nothing on more draws, where those on few agree
 _MERGED = 2  # clusters up to which twice as many must end at the best: few draws may merge them
 _FRESH = 2  # times that more are begun, and once more where first runs are scattered
 _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
@@ -106,10 +106,8 @@ class Plan:
         few = shared = problem(self.loss, self.evidence, max_draws=size.few_draws)
         first, is_more = self._first(few), size.few_draws != size.max_draws
         ends, better = list[Found](), list[Found]()
-        if not self.is_agreed and first.has_turn:
-            first.take_turn()
-            self.is_agreed = first.agree
-            if is_more and size.is_hurried and first.nearly_agree:
+        while not self.is_agreed and first.has_turn:
+            if is_more and shared is few and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends, is_near = self._early(few, shared, first.found)
                 is_double = is_near and times_best(ends) > 1
@@ -118,6 +116,8 @@ class Plan:
                 if is_double and not better:
                     self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
                     return shared
+            first.take_turn()
+            self.is_agreed = first.agree
         if is_more and shared is few and not self.clock.is_up():
             shared = self._on_more()
         elif shared is few:
@@ -192,7 +192,12 @@ class Plan:
             return
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         self.is_agreed &= first.is_at_best(leaders[0])  # else few draws had misled them
-        others = [shared.items.compress(f.labels) for f in leaders if not self.is_agreed]
+        if self.is_agreed:
+            ends += self._carried(shared, [leaders[0].again], [], False)
+            leaders = self._below(shared, ends) + leaders if shared is not few else []
+            if self.is_agreed:
+                return
+        others = [shared.items.compress(f.labels) for f in leaders]
         enough = first.enough(is_crossed=bool(crossing))
         for starts, is_new in self._rounds(first, leaders, shared is not few, bool(n_litters)):
             ends += self._carried(shared, starts, others, is_new)
@@ -200,7 +205,7 @@ class Plan:
                 int(f.labels.max()) < _MERGED for f in best_of(ends, 1)
             )
             is_enough = times_best(ends) >= (2 * enough if is_merged else enough)
-            if self.is_agreed or is_enough or self.clock.is_up():
+            if is_enough or self.clock.is_up():
                 break
             others = self._pooled(shared, ends, others)
         else:
@@ -213,6 +218,15 @@ class Plan:
                 break
             ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
+
+    def _below(self, shared: Problem, ends: list[Found]) -> list[Found]:
+        """Where quick runs from nothing end on more draws; if below these ends, few misled all."""
+        if self.clock.is_up():
+            return []
+        tasks = [(*start, self.size.light) for start in self.starts.anew(_ANEW)]
+        anew = best_of(self._runs(shared, tasks, softens=True), _LEADERS)
+        self.is_agreed = not anew or not is_below(anew, min(f.value for f in ends))
+        return anew
 
     def _brood(self, shared: Problem, runs: Runs) -> Brood:
         return Brood(self.size, self.starts, shared, runs, self.rng)
@@ -269,14 +283,9 @@ class Plan:
     ) -> Iterator[tuple[list[Start], bool]]:
         """Yield starts to carry further together, and whether no run on these draws was there.
 
-        That is the best one if the first runs agree, with some from nothing if they saw few of
-        the draws; else the best, those that come next, and then others where that is quick.
+        Those are the best, those that come next, and then others where that is quick.
         """
         size = self.size
-        if self.is_agreed:
-            anew = self.starts.anew(_ANEW if is_more else 0)
-            yield [leaders[0].again, *anew], bool(anew)
-            return
         n_rounds = 2 if swept(size.work, leaders) <= _SWEPT else 1
         for a in range(0, min(len(leaders), n_rounds * _LEADERS), _LEADERS):
             yield [f.again for f in leaders[a : a + _LEADERS]], is_more
