@@ -165,8 +165,9 @@ class First:
         disagree.
         """
         size = self.size
-        is_far = size.is_brief and self._unseen > _SCATTERED
-        return size.is_bent or size.is_product or (is_far and not size.is_curved)
+        is_far = self._unseen > _SCATTERED and not size.is_curved
+        is_hard = size.is_brief and (is_far or self.are_many)
+        return size.is_bent or size.is_product or is_hard
 
     @property
     def are_many(self) -> bool:
@@ -204,7 +205,7 @@ class First:
 
     def n_litters(self, shared: Problem) -> int:
         """How many litters there is time for on the draws of a problem; none if ends agree."""
-        if self.are_capped or self._unseen <= _RUGGED:
+        if self.are_capped or (self._unseen <= _RUGGED and not self.are_many):
             return 0
         work = self.size.work
         if isinstance(shared, DrawsProblem):
