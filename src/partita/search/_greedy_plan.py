@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
 _FAR = 0.01  # relative difference of the losses of quick runs, beyond which none is carried on
-_ALSO, _ALSO_APART = 1, 3  # from nothing besides those carried on early: short runs; ends apart
+_ALSO = 3  # from nothing besides those carried on early
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
@@ -151,10 +151,9 @@ class Plan:
         """
         leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
-        n_anew = _ALSO if self.size.is_brief else _ALSO_APART if len(leaders) > 1 else 0
-        anew = self.starts.anew(n_anew)
+        anew = self.starts.anew(_ALSO)
         starts = [f.again for f in leaders[:_LEADERS]] + anew
-        counts = [len(_like(f, found)) for f in leaders[:_LEADERS]] + [1 for _ in anew]
+        counts = [1 for _ in starts]
         ends = self._carried(shared, starts, others, True, counts)
         if not ends or self.clock.is_up():
             return ends, False
