@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
 _FAR = 0.01  # relative difference of the losses of quick runs, beyond which none is carried on
 _ALSO = 3  # from nothing besides those carried on early
+_CONFIRMED, _TIMES = 5, 2
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
@@ -110,7 +111,7 @@ class Plan:
             if is_more and shared is few and size.is_hurried and first.nearly_agree:
                 shared = self._on_more()
                 ends, is_near = self._early(few, shared, first.found)
-                is_double = is_near and times_best(ends) > 1
+                is_double = is_near and times_best(ends) >= _CONFIRMED
                 if is_double:
                     better = self._bettered(few, shared, first, ends, _CROSSED_EARLY)
                 if is_double and not better:
@@ -159,7 +160,21 @@ class Plan:
             return ends, False
         quick, best = (min(f.value for f in some) for some in (self.found[: len(starts)], ends))
         is_near = quick <= best + _NEAR * abs(best)
+        if is_near and times_best(ends) > 1:
+            ends += self._met(shared, ends, quick)
         return ends if is_near else best_of(ends, _LEADERS), is_near
+
+    def _met(self, shared: Problem, ends: list[Found], quick: float) -> list[Found]:
+        """The best end again, as often as runs from nothing meet it, or what they find below it."""
+        best, met = min(ends, key=lambda f: f.value), list[Found]()
+        for _ in range(_TIMES):
+            if times_best(ends + met) >= _CONFIRMED or self.clock.is_up():
+                break
+            tasks = [(*start, self.size.light) for start in self.starts.anew(_ANEW)]
+            for one in self._runs(shared, tasks, softens=True):
+                if one.value <= quick + 1e-9 * abs(quick):
+                    met.append(min(one, best, key=lambda f: f.value))
+        return met
 
     def _bettered(
         self, few: Problem, shared: Problem, first: First, ends: list[Found], n_starts: int
