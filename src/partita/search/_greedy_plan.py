@@ -44,7 +44,8 @@ _ANEW = 4  # runs from nothing on more draws, where those on few agree
 _MERGED = 2  # clusters up to which twice as many must end at the best: few draws may merge them
 _FRESH = 2  # times that more are begun, and once more where first runs are scattered
 _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
-_BROODS = 3  # broods from nothing besides the first, as long as none agrees
+_AGREE, _AGREE_BRIEF = 2, 2
+_BROODS = 4  # broods from nothing besides the first, as long as none agrees
 _POOL = 12  # ends of runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
 _COUNTING = 2e-8  # seconds for each label that is counted for the first time
@@ -164,16 +165,22 @@ class Plan:
             ends += self._met(shared, ends, quick)
         return ends if is_near else best_of(ends, _LEADERS), is_near
 
-    def _met(self, shared: Problem, ends: list[Found], quick: float) -> list[Found]:
-        """The best end again, as often as runs from nothing meet it, or what they find below it."""
+    def _met(
+        self, shared: Problem, ends: list[Found], quick: float, n_rounds: int = 2
+    ) -> list[Found]:
+        """The best end again, as often as quick runs from nothing meet it, or what is below it.
+
+        They meet it where they end as low as the quick run did that led there. Fewer are made
+        where that is so of the first.
+        """
         best, met = min(ends, key=lambda f: f.value), list[Found]()
-        for _ in range(_TIMES):
+        bar = quick + 1e-9 * abs(quick)
+        for _ in range(n_rounds):
             if times_best(ends + met) >= _CONFIRMED or self.clock.is_up():
                 break
             tasks = [(*start, self.size.light) for start in self.starts.anew(_ANEW)]
-            for one in self._runs(shared, tasks, softens=True):
-                if one.value <= quick + 1e-9 * abs(quick):
-                    met.append(min(one, best, key=lambda f: f.value))
+            found = self._runs(shared, tasks, softens=True)
+            met += [min(one, best, key=lambda f: f.value) for one in found if one.value <= bar]
         return met
 
     def _bettered(
@@ -191,7 +198,8 @@ class Plan:
         self, few: Problem, shared: Problem, first: First, ends: list[Found], more: list[Found]
     ) -> None:
         """Carry the best of the first runs, and more, on until enough have ended at the best."""
-        self.is_agreed &= not self.size.is_matrix_small
+        size = self.size
+        self.is_agreed &= not size.is_matrix_small
         self.is_rugged = first.are_rugged
         pool = best_of(first.found, _POOL)
         n_litters = 0 if self.is_agreed else first.n_litters(shared)
@@ -208,9 +216,12 @@ class Plan:
         self.is_agreed &= first.is_at_best(leaders[0])  # else few draws had misled them
         if self.is_agreed:
             ends += self._carried(shared, [leaders[0].again], [], False)
-            leaders = self._below(shared, ends) + leaders if shared is not few else []
+            best = min(f.value for f in ends)
+            met = self._met(shared, ends, best, 3) if shared is not few else []
+            self.is_agreed = not met or not is_below(best_of(met, 1), best)
             if self.is_agreed:
                 return
+            leaders = best_of(met, _LEADERS) + leaders
         others = [shared.items.compress(f.labels) for f in leaders]
         enough = first.enough(is_crossed=bool(crossing))
         for starts, is_new in self._rounds(first, leaders, shared is not few, bool(n_litters)):
@@ -219,6 +230,9 @@ class Plan:
                 int(f.labels.max()) < _MERGED for f in best_of(ends, 1)
             )
             is_enough = times_best(ends) >= (2 * enough if is_merged else enough)
+            if is_enough and size.is_brief and size.is_bent:
+                ends += self._met(shared, ends, min(f.value for f in ends))
+                is_enough = times_best(ends) >= enough
             if is_enough or self.clock.is_up():
                 break
             others = self._pooled(shared, ends, others)
@@ -233,27 +247,25 @@ class Plan:
             ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
 
-    def _below(self, shared: Problem, ends: list[Found]) -> list[Found]:
-        """Where quick runs from nothing end on more draws; if below these ends, few misled all."""
-        if self.clock.is_up():
-            return []
-        tasks = [(*start, self.size.light) for start in self.starts.anew(_ANEW)]
-        anew = best_of(self._runs(shared, tasks, softens=True), _LEADERS)
-        self.is_agreed = not anew or not is_below(anew, min(f.value for f in ends))
-        return anew
-
     def _brood(self, shared: Problem, runs: Runs) -> Brood:
         return Brood(self.size, self.starts, shared, runs, self.rng)
 
     def _breed(self, shared: Problem, ends: list[Found], n_litters: int) -> None:
-        """Breed the ends of runs, and others from nothing, until two broods agree on the best."""
-        brood = self._brood(shared, self.stages[-1])
-        pool = self._bred(brood, brood.filled(ends), n_litters)
+        """Breed the ends of runs, and others from nothing, until enough broods agree on the best."""
+        brood, wanted = self._brood(shared, self.stages[-1]), _AGREE_BRIEF if self.size.is_brief else _AGREE
+        pool, n_agree = self._bred(brood, brood.filled(ends), n_litters), 1
         for _ in range(_BROODS if pool else 0):
             other = [] if self.clock.is_up() else self._bred(brood, brood.filled([]), n_litters)
-            if not other or np.array_equal(other[0].labels, pool[0].labels):
+            if not other:
                 break
+            if np.array_equal(other[0].labels, pool[0].labels):
+                n_agree += 1
+                if n_agree == wanted:
+                    break
+                continue
+            best = pool[0].labels
             pool = self._bred(brood, best_of(pool + other, BREEDERS), n_litters)
+            n_agree = n_agree if np.array_equal(pool[0].labels, best) else 1
 
     def _bred(self, brood: Brood, pool: list[Found], n_litters: int) -> list[Found]:
         """Breed ends of runs, carry the best on, and again as long as that helps."""
