@@ -154,8 +154,10 @@ class First:
 
     @property
     def _unseen(self) -> float:
-        """The share of these where no other run ended."""
-        return unseen(self._told)
+        """The share of these where no other run ended, of those that are nearly as good as the best."""
+        bar = min((f.value for f in self._told), default=0.0)
+        bar += _NOISE * abs(bar)
+        return unseen([f for f in self._told if f.value <= bar])
 
     @property
     def breed_at_once(self) -> bool:

@@ -109,8 +109,8 @@ class Plan:
         first, is_more = self._first(few), size.few_draws != size.max_draws
         ends, better = list[Found](), list[Found]()
         while not self.is_agreed and first.has_turn:
-            if is_more and shared is few and size.is_hurried and first.nearly_agree:
-                shared = self._on_more()
+            if size.is_hurried and first.nearly_agree and not ends:
+                shared = self._on_more() if is_more else few
                 ends, is_near = self._early(few, shared, first.found)
                 is_double = is_near and times_best(ends) >= _CONFIRMED
                 if is_double:
@@ -153,6 +153,17 @@ class Plan:
         """
         leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
+        if shared is few:
+            carried = self._carried(shared, [f.again for f in leaders[:2]], others, False)
+            ends = [f for f, one in zip(carried, leaders, strict=False) for _ in _like(one, found)]
+            if not ends or self.clock.is_up():
+                return ends, False
+            best = min(f.value for f in ends)
+            quick = leaders[0].value
+            is_near = quick <= best + _NEAR * abs(best)
+            if is_near:
+                ends += self._met(shared, ends, quick)
+            return ends, is_near
         anew = self.starts.anew(_ALSO)
         starts = [f.again for f in leaders[:_LEADERS]] + anew
         counts = [1 for _ in starts]

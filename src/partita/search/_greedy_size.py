@@ -103,6 +103,8 @@ class Size:
     def few_draws(self) -> int | None:
         """The draws that the first runs see, None for all."""
         max_draws = self.max_draws
+        if self.on_draws and self.work <= 50_000:
+            return max_draws
         is_many = min(self.n_draws, max_draws or self.n_draws) > 1.5 * _FEW_DRAWS
         return _FEW_DRAWS if self.settings.max_draws is None and is_many else max_draws
 
