@@ -225,6 +225,9 @@ class Plan:
             return
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         self.is_agreed &= first.is_at_best(leaders[0])  # else few draws had misled them
+        is_settled = size.on_draws and size.is_brief and (size.is_bent or not size.is_hurried)
+        if self.is_agreed and shared is few and is_settled:
+            return
         if self.is_agreed:
             ends += self._carried(shared, [leaders[0].again], [], False)
             best = min(f.value for f in ends)
