@@ -31,6 +31,7 @@ _FEW_OF_ALL = 0.3  # share of the items, up to which clusters are few for that
 _SWEPT_ALONE = 5_000_000  # items times items times draws, beyond which that would take too long
 _GATHERED = 2  # ends whose single items are put together
 _RUGGED = 0.34  # share of runs that ended where no other did, from which on more are made
+_RUGGED_MANY = 0.1  # the same of many clusters
 _NEARLY, _NEARLY_BENT = 0.5, 0.4  # the same, up to which they nearly agree
 _SCATTERED = 0.5  # the same, beyond which still more are made
 _ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
@@ -207,7 +208,8 @@ class First:
 
     def n_litters(self, shared: Problem) -> int:
         """How many litters there is time for on the draws of a problem; none if ends agree."""
-        if self.are_capped or (self._unseen <= _RUGGED and not self.are_many):
+        is_many = self.are_many and not self.size.is_bent
+        if self.are_capped or self._unseen <= (_RUGGED_MANY if is_many else _RUGGED):
             return 0
         work = self.size.work
         if isinstance(shared, DrawsProblem):
