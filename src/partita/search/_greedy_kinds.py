@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ SMALL = 100_000  # items times draws up to which a bent loss is begun from many 
 _DENSE_ITEMS = 5_000  # beyond this many, starts that need the matrix are left out
 _ON_MATRIX = ("losses", "average", "complete", "nmf")  # those that need it
 _PER_LABEL = 2e-11  # seconds for the matrix and a start from it, by items squared times draws
+_MEDOIDS = 3  # draws that are chosen at a time
 _AT_FIRST = 2  # starts of each of two kinds; if they agree there are no more
 _AT_FIRST_BRIEF = 4  # of the first kind, where runs are short
 _FRESH = {"sequential": 2, "draws": 2, "random": 4}  # of each kind left to chance, at a time
@@ -46,6 +47,7 @@ class Starts:
     limit: int
     clock: Clock
     is_sized: bool
+    medoids: list[Labels] = field(default_factory=list)
 
     @property
     def _names(self) -> list[str]:
@@ -77,7 +79,7 @@ class Starts:
             if counts[i] <= n_done or is_enough or (any(kinds) and self.clock.is_up()):
                 kinds.append([])
             else:
-                kinds.append(self._of_kind(kind, counts[i], rng)[n_done:])
+                kinds.append(self._of_kind(kind, counts[i], rng, n_done))
         return kinds
 
     def counts(self, work: int, is_bent: bool, is_cheap: bool) -> list[int]:
@@ -137,17 +139,26 @@ class Starts:
         labels = validate.labels("starts", start, n_items=self.evidence.n_items)
         return "labels", canonical(labels)
 
-    def _of_kind(self, kind: Any, wanted: int, rng: np.random.Generator) -> list[Start]:
+    def _of_kind(
+        self, kind: Any, wanted: int, rng: np.random.Generator, n_done: int = 0
+    ) -> list[Start]:
+        """So many starts of a kind, but for the first ``n_done``."""
         if not isinstance(kind, str):
             if not hasattr(kind, "candidates"):
-                return [self._as_labels(kind)]
+                return [self._as_labels(kind)][n_done:]
             found = starting.from_search(kind, self.loss, self.evidence, rng, self.clock, wanted)
-            return [(type(kind).__name__, labels) for labels in found]
+            return [(type(kind).__name__, labels) for labels in found][n_done:]
         if self.is_sized and kind in _ON_MATRIX and not self._affords_matrix():
             return []
         if kind == "sequential":
-            return [(kind, None)] * wanted
-        return [(kind, labels) for labels in self._made(kind, wanted, rng)]
+            return [(kind, None)] * (wanted - n_done)
+        if kind == "losses":
+            n = 2 * wanted - 1
+            some = starting.from_losses(
+                self.loss, self.evidence, rng, self.clock, n, self.limit, n_done
+            )
+            return [(kind, labels) for labels in some]
+        return [(kind, labels) for labels in self._made(kind, wanted, rng)[n_done:]]
 
     def _affords_matrix(self) -> bool:
         """Whether there are few enough items for it, and time to make it; if not, note that."""
@@ -165,11 +176,9 @@ class Starts:
         if kind == "random":
             return [starting.random_labels(n, self.limit, rng) for _ in range(wanted)]
         if kind == "draws":
-            return starting.from_draws(self.loss, self.evidence, wanted)
-        if kind == "losses":
-            return starting.from_losses(
-                self.loss, self.evidence, rng, self.clock, 2 * wanted - 1, self.limit
-            )
+            if len(self.medoids) < wanted:
+                self.medoids = starting.from_draws(self.loss, self.evidence, max(wanted, _MEDOIDS))
+            return self.medoids[:wanted]
         if kind == "nmf":
             return starting.from_nmf(self.loss, self.evidence, rng, self.clock, wanted)
         if kind == "one":

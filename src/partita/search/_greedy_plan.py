@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 _NEAR = 0.0025  # relative difference of the losses of quick and long runs that nearly agree
 _FAR = 0.01  # relative difference of the losses of quick runs, beyond which none is carried on
 _ALSO = 3  # from nothing besides those carried on early
-_CONFIRMED, _TIMES = 5, 2
+_LEVEL = 1e-4  # relative difference of losses, up to which a run is taken to meet the best
+_CONFIRMED, _CONFIRMED_BENT = 3, 5  # that must, before the best is taken for it at once
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
@@ -112,7 +113,7 @@ class Plan:
             if size.is_hurried and first.nearly_agree and not ends:
                 shared = self._on_more() if is_more else few
                 ends, is_near = self._early(few, shared, first.found)
-                is_double = is_near and times_best(ends) >= _CONFIRMED
+                is_double = is_near and times_best(ends) >= self._n_confirmed
                 if is_double:
                     better = self._bettered(few, shared, first, ends, _CROSSED_EARLY)
                 if is_double and not better:
@@ -176,6 +177,11 @@ class Plan:
             ends += self._met(shared, ends, quick)
         return ends if is_near else best_of(ends, _LEADERS), is_near
 
+    @property
+    def _n_confirmed(self) -> int:
+        """How many runs must meet the best."""
+        return _CONFIRMED_BENT if self.size.is_bent else _CONFIRMED
+
     def _met(
         self, shared: Problem, ends: list[Found], quick: float, n_rounds: int = 2
     ) -> list[Found]:
@@ -185,9 +191,9 @@ class Plan:
         where that is so of the first.
         """
         best, met = min(ends, key=lambda f: f.value), list[Found]()
-        bar = quick + 1e-9 * abs(quick)
+        bar = quick + _LEVEL * abs(quick)
         for _ in range(n_rounds):
-            if times_best(ends + met) >= _CONFIRMED or self.clock.is_up():
+            if times_best(ends + met) >= self._n_confirmed or self.clock.is_up():
                 break
             tasks = [(*start, self.size.light) for start in self.starts.anew(_ANEW)]
             found = self._runs(shared, tasks, softens=True)

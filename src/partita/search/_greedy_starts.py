@@ -67,15 +67,18 @@ def from_linkage(
 
 
 def from_losses(
-    loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, clock: Clock, n: int, limit: int
-) -> list[Labels]:
-    """Return up to ``n`` optima of losses that are cheap to minimise: those on the similarity."""
+    loss: RatioLoss, evidence: Evidence, rng: np.random.Generator, clock: Clock, n: int, limit: int,
+    n_done: int = 0,
+) -> list[Labels]:  # fmt: skip
+    """Return up to ``n`` optima of losses that are cheap to minimise, but for the first ``n_done``.
+
+    Those are the losses on the similarity.
+    """
     found: list[Labels] = []
-    for cheap in (Binder(), PEAR(), VILowerBound()):
-        if len(found) == n or (found and clock.is_up()):
+    cheap_ones = [Binder(), PEAR(), *([VILowerBound()] if evidence.n_items <= 3_000 else [])]
+    for cheap in [one for one in cheap_ones if one != loss][n_done:n]:
+        if found and clock.is_up():
             break
-        if cheap == loss or (cheap == VILowerBound() and evidence.n_items > 3_000):
-            continue
         shared = SimilarityProblem(evidence.similarity, cheap, merge=True, n_jobs=evidence.n_jobs)
         with clock.unnoted():
             tasks = [("sequential", None, QUICK)]
