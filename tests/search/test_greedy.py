@@ -737,7 +737,7 @@ def test_an_interrupt_returns_the_best_so_far_with_a_warning(monkeypatch, n_jobs
 
 
 def test_an_interrupt_between_few_draws_and_all_keeps_what_was_found(monkeypatch):
-    draws = pt.datasets.simulate_draws(40, 400, n_clusters=3, rng=0)
+    draws = pt.datasets.simulate_draws(80, 800, n_clusters=3, rng=0)
     turned, plain = [], Plan._stage
     monkeypatch.setattr(Plan, "_stage", lambda self: (turned.append(1), plain(self))[1])
     keep = Run.keep
@@ -930,7 +930,9 @@ def test_a_cap_on_clusters_is_kept_and_searched_under(name):
     assert min(values) <= least + 1e-12
 
 
-@pytest.mark.parametrize(("n_draws", "is_anew"), [(140, False), (300, True), (4_000, True)])
+@pytest.mark.parametrize(
+    ("n_draws", "is_anew"), [(140, False), (300, False), (1_000, True), (4_000, True)]
+)
 def test_where_few_of_the_draws_agree_some_runs_begin_anew_on_more(monkeypatch, n_draws, is_anew):
     rng, seen = np.random.default_rng(5), []
     truth = np.repeat([0, 1, 2], 20)

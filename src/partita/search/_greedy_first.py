@@ -155,7 +155,7 @@ class First:
 
     @property
     def _unseen(self) -> float:
-        """The share of these where no other run ended, of those that are nearly as good as the best."""
+        """The share of the nearly best of these where no other run ended."""
         bar = min((f.value for f in self._told), default=0.0)
         bar += _NOISE * abs(bar)
         return unseen([f for f in self._told if f.value <= bar])

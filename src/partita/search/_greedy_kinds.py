@@ -145,20 +145,21 @@ class Starts:
         """So many starts of a kind, but for the first ``n_done``."""
         if not isinstance(kind, str):
             if not hasattr(kind, "candidates"):
-                return [self._as_labels(kind)][n_done:]
+                return [] if n_done else [self._as_labels(kind)]
             found = starting.from_search(kind, self.loss, self.evidence, rng, self.clock, wanted)
-            return [(type(kind).__name__, labels) for labels in found][n_done:]
+            return [(type(kind).__name__, labels) for labels in found[n_done:]]
         if self.is_sized and kind in _ON_MATRIX and not self._affords_matrix():
             return []
         if kind == "sequential":
             return [(kind, None)] * (wanted - n_done)
         if kind == "losses":
             n = 2 * wanted - 1
-            some = starting.from_losses(
+            made = starting.from_losses(
                 self.loss, self.evidence, rng, self.clock, n, self.limit, n_done
             )
-            return [(kind, labels) for labels in some]
-        return [(kind, labels) for labels in self._made(kind, wanted, rng)[n_done:]]
+        else:
+            made = self._made(kind, wanted, rng)[n_done:]
+        return [(kind, labels) for labels in made]
 
     def _affords_matrix(self) -> bool:
         """Whether there are few enough items for it, and time to make it; if not, note that."""

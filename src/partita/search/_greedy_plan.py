@@ -41,11 +41,10 @@ _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
 _CROSSING = 0.05  # seconds of a limit that must be left for it
-_ANEW = 4  # runs from nothing on more draws, where those on few agree
+_ANEW = 4  # runs from nothing at a time that may meet the best
 _MERGED = 2  # clusters up to which twice as many must end at the best: few draws may merge them
 _FRESH = 2  # times that more are begun, and once more where first runs are scattered
 _FRESH_CAREFUL = 5  # the same of many draws, on a similarity, or under a cap
-_AGREE, _AGREE_BRIEF = 2, 2
 _BROODS = 4  # broods from nothing besides the first, as long as none agrees
 _POOL = 12  # ends of runs from which others take clusters over
 _SCORING = 1e-8  # seconds for each item and draw, to score what was found at last
@@ -124,7 +123,7 @@ class Plan:
         if is_more and shared is few and not self.clock.is_up():
             shared = self._on_more()
         elif shared is few:
-            self.found = list(first.found)
+            self.found += first.found
         self._carry_on(few, shared, first, ends, better)
         return shared
 
@@ -147,52 +146,42 @@ class Plan:
         return problem(self.loss, self.evidence, max_draws=self.size.max_draws)
 
     def _early(self, few: Problem, shared: Problem, found: list[Found]) -> tuple[list[Found], bool]:
-        """Carry the best of the ends of some first runs on at once: two that agree are enough.
+        """Carry the best of the ends of some first runs on at once, and see what meets them.
 
-        First runs that had come together count as so many. Unless ends are far below where quick
-        runs end, which then tell little: whether they are near is said, too.
+        First runs on the same draws count. Not so where ends are far below where quick runs end,
+        which then tell little: whether they are near is said, too.
         """
         leaders = self._ranked(few, best_of(found, _POOL))
         others = [shared.items.compress(f.labels) for f in leaders]
         if shared is few:
-            carried = self._carried(shared, [f.again for f in leaders[:2]], others, False)
-            ends = [f for f, one in zip(carried, leaders, strict=False) for _ in _like(one, found)]
-            if not ends or self.clock.is_up():
-                return ends, False
-            best = min(f.value for f in ends)
             quick = leaders[0].value
-            is_near = quick <= best + _NEAR * abs(best)
-            if is_near:
-                ends += self._met(shared, ends, quick)
-            return ends, is_near
-        anew = self.starts.anew(_ALSO)
-        starts = [f.again for f in leaders[:_LEADERS]] + anew
-        counts = [1 for _ in starts]
-        ends = self._carried(shared, starts, others, True, counts)
+            ends = self._carried(shared, [leaders[0].again], others, False)
+            ends = [f for f in ends for _ in _like(leaders[0], found)]
+        else:
+            starts = [f.again for f in leaders[:_LEADERS]] + self.starts.anew(_ALSO)
+            ends = self._carried(shared, starts, others, True, is_early=True)
+            quick = min((f.value for f in self.found[: len(starts)]), default=np.inf)
         if not ends or self.clock.is_up():
             return ends, False
-        quick, best = (min(f.value for f in some) for some in (self.found[: len(starts)], ends))
-        is_near = quick <= best + _NEAR * abs(best)
-        if is_near and times_best(ends) > 1:
-            ends += self._met(shared, ends, quick)
-        return ends if is_near else best_of(ends, _LEADERS), is_near
+        best = min(f.value for f in ends)
+        if quick > best + _NEAR * abs(best):
+            return best_of(ends, _LEADERS), False
+        return ends + self._met(shared, ends, quick, 2), True
 
     @property
     def _n_confirmed(self) -> int:
         """How many runs must meet the best."""
         return _CONFIRMED_BENT if self.size.is_bent else _CONFIRMED
 
-    def _met(
-        self, shared: Problem, ends: list[Found], quick: float, n_rounds: int = 2
-    ) -> list[Found]:
+    def _met(self, shared: Problem, ends: list[Found], quick: float, n_times: int) -> list[Found]:
         """The best end again, as often as quick runs from nothing meet it, or what is below it.
 
-        They meet it where they end as low as the quick run did that led there. Fewer are made
-        where that is so of the first.
+        They meet it where they end as low as the quick run did that led there. Some are made, and
+        again up to so many times, until enough have met it.
         """
         best, met = min(ends, key=lambda f: f.value), list[Found]()
         bar = quick + _LEVEL * abs(quick)
-        for _ in range(n_rounds):
+        for _ in range(n_times):
             if times_best(ends + met) >= self._n_confirmed or self.clock.is_up():
                 break
             tasks = [(*start, self.size.light) for start in self.starts.anew(_ANEW)]
@@ -231,29 +220,16 @@ class Plan:
             return
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         self.is_agreed &= first.is_at_best(leaders[0])  # else few draws had misled them
-        is_settled = size.on_draws and size.is_brief and (size.is_bent or not size.is_hurried)
-        if self.is_agreed and shared is few and is_settled:
-            return
         if self.is_agreed:
-            ends += self._carried(shared, [leaders[0].again], [], False)
-            best = min(f.value for f in ends)
-            met = self._met(shared, ends, best, 3) if shared is not few else []
-            self.is_agreed = not met or not is_below(best_of(met, 1), best)
-            if self.is_agreed:
+            below = self._contradicted(shared, leaders[0], ends, shared is not few)
+            if not below:
                 return
-            leaders = best_of(met, _LEADERS) + leaders
+            self.is_agreed, leaders = False, below + leaders
         others = [shared.items.compress(f.labels) for f in leaders]
         enough = first.enough(is_crossed=bool(crossing))
         for starts, is_new in self._rounds(first, leaders, shared is not few, bool(n_litters)):
             ends += self._carried(shared, starts, others, is_new)
-            is_merged = shared is not few and all(
-                int(f.labels.max()) < _MERGED for f in best_of(ends, 1)
-            )
-            is_enough = times_best(ends) >= (2 * enough if is_merged else enough)
-            if is_enough and size.is_brief and size.is_bent:
-                ends += self._met(shared, ends, min(f.value for f in ends))
-                is_enough = times_best(ends) >= enough
-            if is_enough or self.clock.is_up():
+            if self._is_enough(shared, ends, enough, shared is not few) or self.clock.is_up():
                 break
             others = self._pooled(shared, ends, others)
         else:
@@ -267,25 +243,51 @@ class Plan:
             ends += self._carried(shared, [f.again for f in better], others, False)
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
 
+    def _contradicted(
+        self, shared: Problem, agreed: Found, ends: list[Found], is_more: bool
+    ) -> list[Found]:
+        """Carry on what first runs agree on; what quick runs from nothing on more draws find below.
+
+        If there is any, few draws misled all. Short runs that agree on all draws are not carried
+        on, but for a ratio of what the partition changes: of some hundred none was led elsewhere.
+        """
+        size = self.size
+        is_certain = size.is_bent or not size.is_hurried
+        if size.on_draws and size.is_brief and not is_more and is_certain:
+            return []
+        ends += self._carried(shared, [agreed.again], [], False)
+        if not (is_more and ends):
+            return []
+        best = min(f.value for f in ends)
+        met = best_of(self._met(shared, ends, best, 3), _LEADERS)
+        return met if met and is_below(met, best) else []
+
+    def _is_enough(self, shared: Problem, ends: list[Found], enough: int, is_more: bool) -> bool:
+        """Whether as many long runs as are enough ended at the best.
+
+        Where runs are short and the loss bends, runs from nothing must meet it, too; ``ends`` grows
+        by those. More must end in one cluster, as few draws may merge all.
+        """
+        if is_more and all(int(f.labels.max()) < _MERGED for f in best_of(ends, 1)):
+            enough *= 2
+        n_best = times_best(ends)
+        if n_best < enough or not (self.size.is_brief and self.size.is_bent):
+            return n_best >= enough
+        ends += self._met(shared, ends, min(f.value for f in ends), 2)
+        return times_best(ends) >= enough
+
     def _brood(self, shared: Problem, runs: Runs) -> Brood:
         return Brood(self.size, self.starts, shared, runs, self.rng)
 
     def _breed(self, shared: Problem, ends: list[Found], n_litters: int) -> None:
-        """Breed the ends of runs, and others from nothing, until enough broods agree on the best."""
-        brood, wanted = self._brood(shared, self.stages[-1]), _AGREE_BRIEF if self.size.is_brief else _AGREE
-        pool, n_agree = self._bred(brood, brood.filled(ends), n_litters), 1
+        """Breed the ends of runs, and others from nothing, until two broods agree on the best."""
+        brood = self._brood(shared, self.stages[-1])
+        pool = self._bred(brood, brood.filled(ends), n_litters)
         for _ in range(_BROODS if pool else 0):
             other = [] if self.clock.is_up() else self._bred(brood, brood.filled([]), n_litters)
-            if not other:
+            if not other or np.array_equal(other[0].labels, pool[0].labels):
                 break
-            if np.array_equal(other[0].labels, pool[0].labels):
-                n_agree += 1
-                if n_agree == wanted:
-                    break
-                continue
-            best = pool[0].labels
             pool = self._bred(brood, best_of(pool + other, BREEDERS), n_litters)
-            n_agree = n_agree if np.array_equal(pool[0].labels, best) else 1
 
     def _bred(self, brood: Brood, pool: list[Found], n_litters: int) -> list[Found]:
         """Breed ends of runs, carry the best on, and again as long as that helps."""
@@ -343,22 +345,21 @@ class Plan:
 
     def _carried(
         self, shared: Problem, starts: list[Start], others: list[Labels], is_new: bool,
-        counts: Sequence[int] | None = None,
+        *, is_early: bool = False,
     ) -> list[Found]:  # fmt: skip
         """Run quickly from starts that are new, and carry the best on; return where that led.
 
         A run that goes on from where several had come together counts for each of them, unless
-        these saw few of many draws. Where it is known how many had come together at each start,
-        that is counted too; bends are then not rounded off again, and what is far above the best is
-        not carried on.
+        these saw few of many draws. If it ``is_early`` bends are not rounded off again, and what is
+        far above the best is not carried on.
         """
         size = self.size
         n_best = 4 if size.is_product and is_new else 2 if size.on_draws else _LEADERS
         if is_new:
             tasks = [(*start, size.light) for start in starts]
-            quick = self._runs(shared, tasks, softens=not counts)
+            quick = self._runs(shared, tasks, softens=not is_early)
             ends = best_of(quick, n_best)
-            if counts and ends:
+            if is_early and ends:
                 ends = [f for f in ends if f.value <= ends[0].value + _FAR * abs(ends[0].value)]
             n_best = 1 if ends and swept(size.work, ends) > _SWEPT_TWICE else n_best
             starts = [f.again for f in ends]
@@ -371,8 +372,6 @@ class Plan:
         found = self._runs(shared, tasks, patience, others=others, **how)
         if not is_new or size.has_many_draws:
             return found
-        if counts:
-            quick = [f for f, n in zip(quick, counts, strict=False) for _ in range(n)]
         return [end for end, one in zip(found, ends, strict=False) for _ in _like(one, quick)]
 
     def _ranked(self, shared: Problem, some: list[Found]) -> list[Found]:
