@@ -155,8 +155,7 @@ class Plan:
         others = [shared.items.compress(f.labels) for f in leaders]
         if shared is few:
             quick = leaders[0].value
-            ends = self._carried(shared, [leaders[0].again], others, False)
-            ends = [f for f in ends for _ in _like(leaders[0], found)]
+            ends = self._carried(shared, [leaders[0].again], others, False, known=found)
         else:
             starts = [f.again for f in leaders[:_LEADERS]] + self.starts.anew(_ALSO)
             ends = self._carried(shared, starts, others, True, is_early=True)
@@ -228,7 +227,8 @@ class Plan:
         others = [shared.items.compress(f.labels) for f in leaders]
         enough = first.enough(is_crossed=bool(crossing))
         for starts, is_new in self._rounds(first, leaders, shared is not few, bool(n_litters)):
-            ends += self._carried(shared, starts, others, is_new)
+            known = first.found if shared is few and size.is_brief else ()
+            ends += self._carried(shared, starts, others, is_new, known=known)
             if self._is_enough(shared, ends, enough, shared is not few) or self.clock.is_up():
                 break
             others = self._pooled(shared, ends, others)
@@ -345,20 +345,20 @@ class Plan:
 
     def _carried(
         self, shared: Problem, starts: list[Start], others: list[Labels], is_new: bool,
-        *, is_early: bool = False,
+        *, is_early: bool = False, known: Sequence[Found] = (),
     ) -> list[Found]:  # fmt: skip
         """Run quickly from starts that are new, and carry the best on; return where that led.
 
         A run that goes on from where several had come together counts for each of them, unless
-        these saw few of many draws. If it ``is_early`` bends are not rounded off again, and what is
-        far above the best is not carried on.
+        these saw few of many draws; ``known`` are some that were there before. If it ``is_early``
+        bends are not rounded off again, and what is far above the best is not carried on.
         """
         size = self.size
         n_best = 4 if size.is_product and is_new else 2 if size.on_draws else _LEADERS
         if is_new:
             tasks = [(*start, size.light) for start in starts]
-            quick = self._runs(shared, tasks, softens=not is_early)
-            ends = best_of(quick, n_best)
+            known = self._runs(shared, tasks, softens=not is_early)
+            ends = best_of(known, n_best)
             if is_early and ends:
                 ends = [f for f in ends if f.value <= ends[0].value + _FAR * abs(ends[0].value)]
             n_best = 1 if ends and swept(size.work, ends) > _SWEPT_TWICE else n_best
@@ -370,9 +370,11 @@ class Plan:
         patience = size.patience(starts, self.is_agreed, self.is_rugged)
         how = {"is_thorough": is_thorough, "crosses": not size.is_brief}
         found = self._runs(shared, tasks, patience, others=others, **how)
-        if not is_new or size.has_many_draws:
+        if size.has_many_draws:
             return found
-        return [end for end, one in zip(found, ends, strict=False) for _ in _like(one, quick)]
+        begun: list[Any] = [labels for _, labels in starts]
+        met = [sum(np.array_equal(f.labels, labels) for f in known) for labels in begun]
+        return [end for end, n in zip(found, met, strict=False) for _ in range(max(1, n))]
 
     def _ranked(self, shared: Problem, some: list[Found]) -> list[Found]:
         """Ends of runs on some of the draws, the best on all of them first."""
@@ -452,8 +454,3 @@ class Plan:
         ends = self.stages[-1].of(shared, tasks, self.rng, patience=patience, **how)
         self.found += ends
         return ends
-
-
-def _like(one: Found, found: list[Found]) -> list[Found]:
-    """Those that ended where this one did."""
-    return [f for f in found if np.array_equal(f.labels, one.labels)]
