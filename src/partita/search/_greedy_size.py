@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from partita.search._greedy_kinds import Start
 
 _FEW_DRAWS = 150  # that the first runs see
+_AT_ONCE = 50_000  # items times draws up to which they see all that there are
 _MANY_DRAWS = 3_000  # beyond these the best on some may not be so on all, and starts that agree err
 _CHEAP = 40_000  # items times 100 up to which all starts are taken under a loss on the similarity
 _QUICK = 250_000  # items times draws up to which more are begun where first runs disagree
@@ -103,7 +104,7 @@ class Size:
     def few_draws(self) -> int | None:
         """The draws that the first runs see, None for all."""
         max_draws = self.max_draws
-        if self.on_draws and self.work <= 50_000:
+        if self.on_draws and self.work <= _AT_ONCE:
             return max_draws
         is_many = min(self.n_draws, max_draws or self.n_draws) > 1.5 * _FEW_DRAWS
         return _FEW_DRAWS if self.settings.max_draws is None and is_many else max_draws

@@ -41,12 +41,12 @@ class Greedy:
     were in vain; at last several items are moved together. Every total is kept up to date, never
     recomputed, and checked once at the end.
 
-    Memory is 4·M·n bytes for the draws and, for each run in parallel, 6·M·K_draw·K bytes of counts
-    and up to twice that while K grows (K_draw clusters in a draw, K the most that a run has room
-    for on its way, which may be many more than it ends with: 10,000 draws of 400 items in two
-    modes took 220 MiB for NID, 510 for VI), and 9·n·K for gains that are remembered, 36 MB at most;
-    for losses on the similarity 8·n² and 8·n·K. Short runs that are made in one call take
-    6·M·K_draw·n bytes, some 40 MiB at most, for K up to n, and 9·n² for gains, if that is 36 MB.
+    Memory is 4·M·n bytes for the draws, 2·n² for how similar items are (up to 10,000, and 32 for
+    each draw) and, for each run in parallel, 2·M·K_draw·K bytes of counts and 4·n·K of sums of
+    similarities, twice that while K grows (K_draw clusters in a draw, K the most that a run has
+    room for on its way, which may be many more than it ends with: 10,000 draws of 400 items in two
+    modes and 19 clusters each took 96 MiB for NID, 187 for VI). For losses on the similarity it is
+    8·n² and 8·n·K. Short runs that are made in one call have room for K up to n.
     More than 5e7 labels are searched on landmarks, beyond 5,000 items: what is found there is
     extended to all items, which are then moved on together, in rounds that never raise the loss.
     Where clusters are so many that counts would be more than 3e8, or a sweep more than 1e9 steps,
@@ -85,8 +85,8 @@ class Greedy:
         places. Where they agree, half as many up to 8 clusters and, but for those three at such
         sizes, twice as many beyond 24, and twice that for OMARI and PEAR.
     max_draws : int, optional
-        Search on this many draws, and polish what is found on all. If None, 150 at first and then
-        250 to 1,500 where n_runs is None, else all.
+        Search on this many draws, and polish what is found on all. If None, 150 at first (all of up
+        to 50,000 items times draws) and then 250 to 1,500 where n_runs is None, else all.
 
     References
     ----------
