@@ -127,12 +127,12 @@ class First:
         others = [f for f in self._told if not self.is_at_best(f)]
         if len(same) < 2:
             return False
+        is_told = is_all or not (self.size.is_brief and self.are_many)
         if self.size.is_bent:
-            return not others and not (self.size.is_brief and self.are_many)
+            return not others and is_told
         if int(best.labels.max()) < FEW_CLUSTERS:
             noise = best.value + _NOISE * abs(best.value)
             return len(others) <= 1 and (is_all or all(f.value > noise for f in others))
-        is_told = not (self.size.is_brief and self.are_many)
         return not others and not self.size.has_many_draws and is_told
 
     def is_at_best(self, one: Found) -> bool:

@@ -220,7 +220,7 @@ class Plan:
         leaders = self._ranked(few, best_of(pool + crossing + more, _POOL + _LEADERS))
         self.is_agreed &= first.is_at_best(leaders[0])  # else few draws had misled them
         if self.is_agreed:
-            below = self._contradicted(shared, leaders[0], ends, shared is not few)
+            below = self._contradicted(shared, first, leaders[0], ends)
             if not below:
                 return
             self.is_agreed, leaders = False, below + leaders
@@ -244,15 +244,16 @@ class Plan:
         self.is_agreed = all(np.array_equal(f.labels, ends[0].labels) for f in ends)
 
     def _contradicted(
-        self, shared: Problem, agreed: Found, ends: list[Found], is_more: bool
+        self, shared: Problem, first: First, agreed: Found, ends: list[Found]
     ) -> list[Found]:
         """Carry on what first runs agree on; what quick runs from nothing on more draws find below.
 
-        If there is any, few draws misled all. Short runs that agree on all draws are not carried
-        on, but for a ratio of what the partition changes: of some hundred none was led elsewhere.
+        If there is any, few draws misled all. Short runs that agree on all draws on not too many
+        clusters are not carried on, but for a ratio of what the partition changes: of some hundred
+        none was led elsewhere.
         """
-        size = self.size
-        is_certain = size.is_bent or not size.is_hurried
+        size, is_more = self.size, shared is not first.shared
+        is_certain = (size.is_bent or not size.is_hurried) and not first.are_many
         if size.on_draws and size.is_brief and not is_more and is_certain:
             return []
         ends += self._carried(shared, [agreed.again], [], False)
