@@ -283,7 +283,6 @@ def test_parts_of_one_cluster_are_looked_for_within_the_tables(tmp_path):
     code = """
 import numpy as np, partita as pt
 from partita.search._greedy_draws import DrawsProblem
-from partita.search._greedy_state import DrawsState
 for n in (3, 20):
     draws = pt.datasets.simulate_draws(n, 30, n_clusters=3, noise=0.3, rng=4)
     state = DrawsProblem(draws, pt.losses.NID(), merge=False).state()

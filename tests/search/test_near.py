@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from partita.draws import Draws
-from partita.kernels.greedy_counts import ALPHA, COLUMNS
+from partita.kernels.greedy_counts import ALPHA, ALWAYS, COLUMNS, WIDE
 from partita.kernels.greedy_near import bounds
 from partita.losses import ID, NID, NVI, OMARI, VI
 from partita.search._greedy_clock import Clock
@@ -111,3 +111,47 @@ def test_what_is_remembered_is_what_would_be_computed_anew(loss, seed):
         _change(run, step, rng)
         remembered += _check(run.state)
     assert remembered > problem.n
+
+
+def _uneven(loss, seed, n=60, m=60):
+    """Draws of one cluster beside draws of many: their weights in the linear loss differ most."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 25, (m, n))
+    labels[: m // 3] = rng.random((m // 3, n)) < 0.03
+    return DrawsProblem(Draws(labels), loss, merge=False)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_bounds_hold_where_draws_weigh_unlike(loss):
+    rng, highest = np.random.default_rng(3), 0.0
+    state = _uneven(loss, 3).state()
+    for share in (0.5, 0.8, 0.95, 1.0):
+        labels = np.where(rng.random(60) < share, 0, rng.integers(1, 4, 60))
+        labels[0], labels[1] = 0, 1
+        state.load(np.unique(labels, return_inverse=True)[1])
+        _check(state)
+        highest = max(highest, float(state.slant[1][1]))
+    assert highest > 0
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("make", [_problem, _uneven])
+def test_sweeps_that_rule_clusters_out_end_as_those_that_look_at_all(loss, make):
+    problem, ends = make(loss, 4), []
+    start = np.random.default_rng(1).integers(0, 6, problem.n)
+    for looks_at_all in (False, True):
+        state = problem.state()
+        state.load(np.unique(start, return_inverse=True)[1])
+        if looks_at_all:
+            state.held[5][WIDE] = ALWAYS
+        Run(state, np.random.default_rng(2), problem.n, Clock()).settle()
+        ends.append(state.labels.copy())
+    np.testing.assert_array_equal(*ends)
+
+
+def test_what_a_run_left_open_is_closed_for_the_next():
+    state = _problem(VI(), 5).state()
+    state.load(np.zeros(state.labels.size, dtype=np.int64))
+    state.held[5][WIDE] = 1
+    state.load(np.zeros(state.labels.size, dtype=np.int64))
+    assert state.held[5][WIDE] == 0

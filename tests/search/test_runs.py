@@ -251,3 +251,13 @@ def test_a_call_ends_soon_on_a_weak_posterior_under_a_loss_that_bends():
     how = (800, 100, np.array([64.0, 8.0, 0.5]), 16, False)
     values = shared.quick(np.full((1, 800), -1), seeds, *how)
     assert values[2, 0] <= 0  # it was not done
+
+
+def test_runs_of_many_clusters_are_not_one_call_where_time_is_short():
+    rng = np.random.default_rng(0)
+    draws = pt.Draws(rng.integers(0, 60, (150, 400)))
+    shared = DrawsProblem(draws, pt.losses.VI())
+    task = [("sequential", None, QUICK)]
+    for limit, is_one in ((None, True), (0.05, False)):
+        runs = Runs(400, 1, Clock(limit))
+        assert bool(runs._n_at_once(shared, task[0][2])) is is_one

@@ -10,7 +10,8 @@ are the items that row r shares with column k, which is a cluster, or free if it
 one total a draw, ``totals`` = (e,). ``labels`` are columns, -1 for no cluster. ``sums[k, i]`` is
 how like item i is to those of column k together. Columns lie in memory one after another, since a
 visit to an item reads the counts of few, but all draws of each. ``book`` counts the clusters, the
-first free column, and the columns up to the last that is used (``HIGH``).
+first free column, and the columns up to the last that is used (``HIGH``), and says whether all of
+them are looked at where there is no ``like`` (``WIDE``).
 
 ``marks`` say when columns last changed: a counter that only ever grows, the mark of alpha, and
 one for every column. Where a partition is gone back to its marks may be put back, but not the
@@ -142,6 +143,7 @@ def clear(held):
         touch(k, marks)
     labels[:], sizes[:], j[:], totals[:] = -1, 0, 0.0, 0.0
     book[ACTIVE], book[FREE], book[HIGH] = 0, 0, 0
+    book[WIDE] = ALWAYS if book[WIDE] == ALWAYS else 0
 
 
 @jit

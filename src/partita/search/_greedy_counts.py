@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NDArray[np.int64], NDArray[np.float64], float, float, float, NDArray[np.int64]
     ]
 
+_WORST = 4  # times as long that a call may take, if nothing is ruled out
 _SPARE = 64  # columns that are added at a time, or an eighth of those there are
 CALL = 10_000_000  # cells of tables read in one compiled call, some ten milliseconds
 
@@ -153,8 +154,10 @@ class DrawsTables:
 
     @property
     def visits(self) -> int:
-        """Items that a compiled call may visit to end soon."""
-        return max(1, CALL // (2 * self.problem.m + self._tables.n_used + self.problem.n // 4))
+        """Items that a compiled call may visit to end soon, whatever the bounds rule out."""
+        p, n_used = self.problem, self._tables.n_used
+        n_likely = CALL // (2 * p.m + n_used + p.n // 4)
+        return max(1, min(n_likely, _WORST * CALL // (p.m * max(1, n_used))))
 
     def _loss(self, j: NDArray[np.float64], e: float) -> float:
         """The loss at totals j and e."""

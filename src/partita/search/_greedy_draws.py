@@ -53,7 +53,7 @@ class DrawsProblem:
         self.offsets = offsets_of(draws)
         validate.fits_in_memory(
             f"The search over {self.m:,} draws of {self.n_items:,} items",
-            4 * self.n * self.m + 32 * int(self.offsets[-1]) + 2 * self._n_alike**2,
+            4 * self.n * self.m + 32 * int(self.offsets[-1]) + 6 * self._n_alike**2,
             "thin the draws.",
         )
         self.usual = int(1.5 * (int(self.offsets[-1]) / self.m))
@@ -101,9 +101,10 @@ class DrawsProblem:
 
     def _lines(self) -> NDArray[np.float32]:
         """The steps, and how much more the next of each is, as far as they go."""
-        lines = np.zeros((2, *self.steps.shape), dtype=np.float32)
-        lines[0] = self.steps
-        lines[1, :, :-1] = np.diff(self.steps)
+        steps = np.maximum.accumulate(self.steps, axis=1)  # there are none beyond all items
+        lines = np.zeros((2, *steps.shape), dtype=np.float32)
+        lines[0] = steps
+        lines[1, :, :-1] = np.diff(steps)
         return lines
 
     def _is_bounded(self) -> bool:

@@ -31,7 +31,7 @@ _FEW_OF_ALL = 0.3  # share of the items, up to which clusters are few for that
 _SWEPT_ALONE = 5_000_000  # items times items times draws, beyond which that would take too long
 _GATHERED = 2  # ends whose single items are put together
 _RUGGED = 0.34  # share of runs that ended where no other did, from which on more are made
-_RUGGED_MANY = 0.1  # the same of many clusters
+_RUGGED_MANY = 0.1  # the same of many clusters, where the loss does not bend
 _NEARLY, _NEARLY_BENT = 0.5, 0.4  # the same, up to which they nearly agree
 _SCATTERED = 0.5  # the same, beyond which still more are made
 _ENOUGH, _ENOUGH_CAREFUL, _ENOUGH_ADJUSTED, _ENOUGH_CAPPED = (
@@ -117,8 +117,8 @@ class First:
     def agree(self) -> bool:
         """Whether starts of two kinds ended at the best, and all did.
 
-        One may have ended elsewhere if there are few clusters and the loss does not bend. Of many
-        draws the first runs see too few for agreement on many clusters.
+        One may have ended elsewhere if there are few clusters and the loss does not bend. Short
+        runs on some of the draws, and those on few of many, do not tell for many clusters.
         """
         if not self.found or self.are_capped:
             return False
@@ -164,8 +164,8 @@ class First:
     def breed_at_once(self) -> bool:
         """Whether to breed before more long runs: where a loss bends or is adjusted.
 
-        Under VI so it is where runs are short and scattered. Else ends are bred where long runs
-        disagree.
+        Else so it is where runs are short and end with many clusters, or, but for NVI, are
+        scattered; and where long runs disagree.
         """
         size = self.size
         is_far = self._unseen > _SCATTERED and not size.is_curved

@@ -40,6 +40,7 @@ _CONFIRMED, _CONFIRMED_BENT = 3, 5  # that must, before the best is taken for it
 _LEADERS = 3  # ends that are carried on to more draws at a time
 _CROSSED, _CROSSED_EARLY = 12, 4  # ways to begin, for each block above the clusters there are
 _AGAIN = 2  # times that ends are crossed again, where runs are not short
+_CROSSED_LONG = 12_000_000  # items times draws times clusters, beyond which that takes no limits
 _CROSSING = 0.05  # seconds of a limit that must be left for it
 _ANEW = 4  # runs from nothing at a time that may meet the best
 _MERGED = 2  # clusters up to which twice as many must end at the best: few draws may merge them
@@ -267,7 +268,7 @@ class Plan:
         """Whether as many long runs as are enough ended at the best.
 
         Where runs are short and the loss bends, runs from nothing must meet it, too; ``ends`` grows
-        by those. More must end in one cluster, as few draws may merge all.
+        by those. More must end in one or two clusters, as few draws may merge all.
         """
         if is_more and all(int(f.labels.max()) < _MERGED for f in best_of(ends, 1)):
             enough *= 2
@@ -369,11 +370,13 @@ class Plan:
         tasks = [(*start, self.settings.moves) for start in starts[:n_best]]
         is_thorough = size.is_bent and size.is_brief
         patience = size.patience(starts, self.is_agreed, self.is_rugged)
-        how = {"is_thorough": is_thorough, "crosses": not size.is_brief}
+        begun: list[Any] = [labels for _, labels in starts]
+        n_clusters = 1 + max(int(labels.max()) for labels in begun)
+        is_long = self.clock.time_limit is not None and size.work * n_clusters > _CROSSED_LONG
+        how = {"is_thorough": is_thorough, "crosses": not (size.is_brief or is_long)}
         found = self._runs(shared, tasks, patience, others=others, **how)
         if size.has_many_draws:
             return found
-        begun: list[Any] = [labels for _, labels in starts]
         met = [sum(np.array_equal(f.labels, labels) for f in known) for labels in begun]
         return [end for end, n in zip(found, met, strict=False) for _ in range(max(1, n))]
 

@@ -40,6 +40,9 @@ _SECONDS_QUICK = 3e-8  # and a quick one
 _MOMENT = 0.05  # share of a time limit that one call may take
 _AT_ONCE = 1_600_000  # entries of the similarity times quick runs, for one compiled call
 _SECONDS_ON_DRAWS = 3e-8  # that a quick run may take for each item and draw
+_SECONDS_A_CELL = 1e-8  # that it may take for each of these and column, where nothing is ruled out
+_COLUMNS = 8  # times as many clusters as the draws have that a run may have on its way
+_MOST_SECONDS = 2.0  # that a run in a call may take then
 _AT_ONCE_ON_DRAWS = 0.05  # seconds that one call of such runs may take
 _MOST_ON_DRAWS = 8  # runs in a call: each ends after ten milliseconds or so, done or not
 
@@ -82,11 +85,12 @@ class Runs:
         if isinstance(shared, DrawsProblem):
             if moves != QUICK or shared.n_items <= FEW:
                 return 0
-            seconds = _SECONDS_ON_DRAWS * shared.n * shared.m
-            n_in_call = min(_MOST_ON_DRAWS, int(_AT_ONCE_ON_DRAWS / seconds))
-            if limit is None or not n_in_call:
-                return n_in_call
-            return 0 if seconds > _MOMENT * limit else 1
+            cells = shared.n * shared.m
+            n_in_call = min(_MOST_ON_DRAWS, int(_AT_ONCE_ON_DRAWS / (_SECONDS_ON_DRAWS * cells)))
+            most = _MOST_SECONDS if limit is None else _MOMENT * limit
+            if _SECONDS_A_CELL * cells * min(shared.n, _COLUMNS * shared.usual) > most:
+                return 0
+            return n_in_call if limit is None else min(1, n_in_call)
         if moves != QUICK and not is_whole:
             return 0
         seconds = (_SECONDS if is_whole else _SECONDS_QUICK) * shared.n**2

@@ -57,7 +57,7 @@ class Tables:
 
     @property
     def counts(self) -> NDArray[Any]:
-        """The items that a column, there are at least as many as room is for, shares with a row."""
+        """The items that each column shares with each row; there may be more columns than room."""
         return self._counts
 
     @property
