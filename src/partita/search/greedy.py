@@ -42,8 +42,8 @@ class Greedy:
     recomputed, and checked once at the end.
 
     Memory is 4·M·n bytes for the draws, 2·n² for how similar items are (up to 10,000, and 32 for
-    each draw) and, for each run in parallel, 2·M·K_draw·K bytes of counts and 4·n·K of sums of
-    similarities, twice that while K grows (K_draw clusters in a draw, K the most that a run has
+    each draw; 6·n² while they are made) and, for each run in parallel, 2·M·K_draw·K bytes of
+    counts (4 beyond 65,535 items) and 4·n·K of sums of similarities, twice that while K grows (K_draw clusters in a draw, K the most that a run has
     room for on its way, which may be many more than it ends with: 10,000 draws of 400 items in two
     modes and 19 clusters each took 96 MiB for NID, 187 for VI). For losses on the similarity it is
     8·n² and 8·n·K. Short runs that are made in one call have room for K up to n.
