@@ -43,10 +43,11 @@ class Greedy:
 
     Memory is 4·M·n bytes for the draws, 2·n² for how similar items are (up to 10,000, and 32 for
     each draw; 6·n² while they are made) and, for each run in parallel, 2·M·K_draw·K bytes of
-    counts (4 beyond 65,535 items) and 4·n·K of sums of similarities, twice that while K grows (K_draw clusters in a draw, K the most that a run has
-    room for on its way, which may be many more than it ends with: 10,000 draws of 400 items in two
-    modes and 19 clusters each took 96 MiB for NID, 187 for VI). For losses on the similarity it is
-    8·n² and 8·n·K. Short runs that are made in one call have room for K up to n.
+    counts (4 beyond 65,535 items) and 4·n·K of sums of similarities, twice that while K grows
+    (K_draw clusters in a draw, K the most that a run has room for on its way, which may be many
+    more than it ends with: 10,000 draws of 400 items in two modes and 19 clusters each took 96 MiB
+    for NID, 187 for VI). For losses on the similarity it is 8·n² and 8·n·K. Short runs that are
+    made in one call have room for K up to n.
     More than 5e7 labels are searched on landmarks, beyond 5,000 items: what is found there is
     extended to all items, which are then moved on together, in rounds that never raise the loss.
     Where clusters are so many that counts would be more than 3e8, or a sweep more than 1e9 steps,
