@@ -33,7 +33,7 @@ cat(seconds, format(ball$dist.horiz, digits = 15), "\\n")
 
 
 def ours(center, draws, n_jobs):
-    """Median of five, after one call that compiles or loads the kernels."""
+    """Median of five, after one call that is not counted."""
     pt.credible_ball(center, draws, n_jobs=n_jobs)
     seconds = []
     for _ in range(5):

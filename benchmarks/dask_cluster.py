@@ -119,7 +119,8 @@ def _run(arguments: argparse.Namespace) -> dict:
 
 def _on_cluster(blocks, arguments: argparse.Namespace):
     from distributed import Client, LocalCluster
-    from partita.distributed import OnWorkers
+
+    from partita.parallel import OnWorkers
 
     with (
         LocalCluster(

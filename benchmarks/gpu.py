@@ -7,7 +7,6 @@
     python benchmarks/gpu.py agree [--items 2000] [--reference FILE]     # objectives and labels of the CPU
     python benchmarks/gpu.py single [--items 20000]                      # R's updates, float32 against float64
     python benchmarks/gpu.py fast [--items 20000] [--ranks 10]           # the whole of the fast solver
-    python benchmarks/gpu.py flight [--items 2000]                       # ranks one by one, or side by side
 
 ``--device`` is "cuda" unless given; "cupy:cuda" is CuPy. Every table begins with the machine and
 the versions.
@@ -46,10 +45,10 @@ from pathlib import Path
 
 import numpy as np
 
-from partita import devices, kernels
-from partita.nmf import NAMES, Factors, _factorize, _multiplicative, factorize
-from partita.nmf._starts import starts
-from partita.nmf._target import as_target, of_array
+from partita import devices
+from partita.nmf import NAMES, Factors, factorize, quotients, updates
+from partita.nmf.starts import starts
+from partita.nmf.target import Target
 from partita.similarity import Similarity, _device
 
 RANKS = range(2, 13)
@@ -150,13 +149,17 @@ def similarity(options, device):
 def problem(options, device):
     """V on the device, of a planted posterior."""
     draws = Planted.make(100, options.items)
-    return of_array(_device.counted(draws, device, np.float32).array, symmetric=True)
+    return target_of(_device.counted(draws, device, np.float32).array)
+
+
+def target_of(array):
+    return Target(array, None, array.dtype)
 
 
 def stacked(target, rank, n_init=RESTARTS, model=NAMES["kl"]):
-    begun = starts(target, model, rank, n_init, "random", 0)
+    begun = starts(model, rank, n_init, "random", 0, target.n_items, lambda: None)
     return Factors(
-        *(None if x[0] is None else target.xp.stack(list(x)) for x in zip(*begun, strict=True))
+        *(None if x[0] is None else target.put(np.stack(x)) for x in zip(*begun, strict=True))
     )
 
 
@@ -173,13 +176,13 @@ def path(options, device):
     copy, product = copy_rate(device), product_rate(device)
     print(f"a copy moves {copy / 1e12:.2f} TB/s, a product runs at {product / 1e12:.1f} TFLOP/s")
     if options.arrays:
-        kernels.nmf_quotients.quotient_sums = lambda *arrays: None
+        quotients.has_kernel = lambda V: False
     target = problem(options, device)
     model, whole, shares = NAMES["kl"], 0.0, []
     for rank in options.ranks or RANKS:
         factors = stacked(target, rank)
-        model.multiply(target.array, factors, 1)
-        work = lambda n, f=factors: _multiplicative.iterate(model, target.array, f, n)  # noqa: E731
+        model.update(target.array, factors, 1)
+        work = lambda n, f=factors: updates.iterate(model, target.array, f, n)  # noqa: E731
         seconds = timed(device, partial(work, options.iterations))[0]
         whole += seconds
         each = seconds / options.iterations
@@ -206,7 +209,7 @@ def profiled(device, work, n, rank, copy, product, shares, n_iter=5):
         if event.device_type != DeviceType.CUDA:
             continue
         name, seconds = event.key.lower(), event.self_device_time_total / 1e6
-        if "quotient_sums" in name:
+        if name.startswith("_kernel"):
             ours += seconds
         elif "gemm" in name or "cutlass" in name or "gemv" in name:
             products += seconds
@@ -227,33 +230,6 @@ def profiled(device, work, n, rank, copy, product, shares, n_iter=5):
     return words
 
 
-def flight(options, device):
-    """The path of ``mu`` with ranks in one stack and one by one; of ``fast`` with lanes."""
-    target = problem(options, device)
-    words = {"ranks": list(RANKS), "n_init": RESTARTS, "seed": 0, "n_jobs": 1}
-    keep = _factorize.STACKED, _factorize.LANES, _multiplicative.MAX_ITERATIONS
-    _multiplicative.MAX_ITERATIONS = 100
-    settings = [
-        ("mu", "one by one", 0, 1),
-        ("mu", "four lanes", 0, 4),
-        ("mu", "one stack", 1 << 62, 1),
-    ]
-    settings += [
-        ("fast", "one by one", 0, 1),
-        ("fast", "two lanes", 0, 2),
-        ("fast", "four lanes", 0, 4),
-    ]
-    for solver, what, _factorize.STACKED, _factorize.LANES in settings:
-        work = lambda s=solver: list(  # noqa: E731
-            _factorize.factorize_ranks(target, model="kl", solver=s, **words)
-        )
-        if what == "one by one":
-            work()
-        seconds = timed(device, work)[0]
-        print(f"kl, {options.items:,} items, {solver}, {what}: {seconds:.2f} s", flush=True)
-    _factorize.STACKED, _factorize.LANES, _multiplicative.MAX_ITERATIONS = keep
-
-
 def host(options, device):
     """The lesser of two iterations of one restart on this CPU, scaled to the path on two cores.
 
@@ -270,7 +246,7 @@ def host(options, device):
     V = rng.random((n, n), dtype=np.float32)
     if device is not None:
         V = device.put(V)
-    target = of_array(V, symmetric=True) if device is not None else None
+    target = target_of(V) if device is not None else None
     whole = []
     for rank in options.ranks or (2, 7, 12):
         if device is not None:
@@ -284,7 +260,7 @@ def host(options, device):
         for _ in range(2):
             began = time.process_time()
             with threadpool_limits(1):
-                NAMES["kl"].multiply(V, factors, 1)
+                NAMES["kl"].update(V, factors, 1)
             seconds.append(time.process_time() - began)
         whole.append(min(seconds))
         print(f"rank {rank:2d}: {whole[-1]:.2f} CPU s an iteration of one restart", flush=True)
@@ -301,7 +277,7 @@ def agree(options, device):
     draws = Planted(known["labels"], known["n_clusters"])
     ranks = known["ranks"].tolist()
     single = _device.counted(draws, device, np.float32)
-    target = of_array(single.array, symmetric=True)
+    target = target_of(single.array)
     there = Similarity._of(single, None, None)
     print(
         f"against float64 on the CPU, {draws.n_items:,} items, {known['n_planted']} clusters;"
@@ -310,8 +286,8 @@ def agree(options, device):
     for rank, (name, model) in product(ranks, NAMES.items()):
         if f"mu-{name}-{rank}" not in known:
             continue
-        after = _multiplicative.iterate(model, target.array, stacked(target, rank, 2, model), 200)
-        values = devices.to_host(model.objective(target, after))
+        after = updates.iterate(model, target.array, stacked(target, rank, 2, model), 200)
+        values = devices.to_host(model.objective(target.array, after))
         labels = devices.to_host(after.H).argmax(axis=-2)
         what = f"mu, 200 iterations, {name}, rank {rank}"
         report(what, values, known[f"mu-{name}-{rank}-obj"], labels, known[f"mu-{name}-{rank}"])
@@ -342,10 +318,10 @@ def single(options, device):
     for rank, name in product(options.ranks or (6, 11), options.models):
         model, found = NAMES[name], []
         for dtype in (np.float64, np.float32):
-            target = of_array(_device.counted(draws, device, dtype).array, symmetric=True)
+            target = target_of(_device.counted(draws, device, dtype).array)
             begun = stacked(target, rank, 2, model)
-            after = _multiplicative.iterate(model, target.array, begun, options.iterations)
-            values = devices.to_host(model.objective(target, after))
+            after = updates.iterate(model, target.array, begun, options.iterations)
+            values = devices.to_host(model.objective(target.array, after))
             found.append((values, devices.to_host(after.H).argmax(axis=-2)))
         (ours, labels), (theirs, others) = found
         what = f"mu, {options.iterations} iterations, {name}, rank {rank}"
@@ -384,7 +360,7 @@ def make_reference(file, options):
     psm = pt.posterior_similarity(draws).to_dense().copy()
     out = {"labels": draws.labels, "n_clusters": draws.n_clusters, "ranks": ranks}
     out["n_planted"] = n_planted
-    target = as_target(psm, dense_only=True)
+    target = target_of(psm)
     for rank, name in product(ranks, options.models):
         model, began = NAMES[name], time.perf_counter()
         fit = factorize(psm, model=name, rank=rank, n_init=4, rng=0, n_jobs=options.jobs)
@@ -393,10 +369,10 @@ def make_reference(file, options):
         out |= {f"{key}-s": time.perf_counter() - began}
         if options.only_fast:
             continue
-        after = _multiplicative.iterate(model, psm, stacked(target, rank, 2, model), 200)
+        after = updates.iterate(model, psm, stacked(target, rank, 2, model), 200)
         out |= {
             f"mu-{name}-{rank}": after.H.argmax(axis=-2),
-            f"mu-{name}-{rank}-obj": model.objective(target, after),
+            f"mu-{name}-{rank}-obj": model.objective(target.array, after),
         }
     np.savez_compressed(file, **out)
 
@@ -405,7 +381,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = ("similarity", "path", "host", "agree", "single", "fast", "flight")
+    names = ("similarity", "path", "host", "agree", "single", "fast")
     parser.add_argument("what", choices=names)
     parser.add_argument("--device", default=None)
     parser.add_argument("--draws", type=int, default=1000)

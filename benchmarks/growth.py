@@ -4,7 +4,6 @@
     python benchmarks/growth.py million --items 200000 --draws 500 --clusters 1500 --search auto
     python benchmarks/growth.py curve items|draws|clusters [--search ...] [--json FILE]
     python benchmarks/growth.py agree [--items 20000] [--model ls] [--device cuda]
-    python benchmarks/growth.py restarts [--items 2500]
     python benchmarks/growth.py passes [--items 50000] [--draws 500]
     python benchmarks/growth.py rounds [--clusters 100] [--spread 0.04] [--loss vi]
 
@@ -118,7 +117,6 @@ SHAPES = {
     "agree": (20_000, 200),
     "passes": (50_000, 500),
     "rounds": (3_000, 200),
-    "restarts": (2_500, 200),
 }
 CURVES = {
     "items": [(1_000 * 2**i, 200, 10) for i in range(11)],
@@ -176,63 +174,33 @@ def million(arguments: argparse.Namespace) -> None:
 def agree(arguments: argparse.Namespace) -> None:
     """Compare what is fitted implicitly with what is fitted to the matrix."""
     import partita as pt
-    from partita.nmf import Streamed
 
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         path = Path(folder) / "draws.npy"
         simulate(path, arguments.items, arguments.draws, 10, arguments.sizes)
         draws = pt.read_draws(path)
-    dense = pt.posterior_similarity(draws)
-    restarts = arguments.restarts
-    for fit in Streamed(draws.unique(), arguments.model, arguments.ranks, restarts, 0, 2).fits():
-        began = time.process_time()
-        full = pt.factorize(
-            dense, model=arguments.model, rank=fit.rank, n_init=restarts, rng=0, n_jobs=2,
-            device=arguments.device,
-        )  # fmt: skip
-        seconds = time.process_time() - began
-        partitions = np.stack([fit.labels("balance"), full.labels])
+    kinds = pt.posterior_similarity(draws, kind="implicit"), pt.posterior_similarity(draws)
+    for rank in arguments.ranks:
+        fits, seconds = [], []
+        for similarity, device in zip(kinds, (None, arguments.device), strict=True):
+            began = time.process_time()
+            how = {"model": arguments.model, "rank": rank, "n_init": arguments.restarts, "rng": 0}
+            fits.append(pt.factorize(similarity, **how, n_jobs=2, device=device))
+            seconds.append(round(time.process_time() - began, 1))
+        partitions = np.stack([fit.labels for fit in fits])
         few, all_of = pt.expected_loss(partitions, draws, loss="vi", n_jobs=2)
         row = {
-            "model": fit.model,
-            "rank": fit.rank,
-            "objective": fit.objective,
-            "objective_dense": full.objective,
+            "model": arguments.model,
+            "rank": rank,
+            "objective": fits[0].objective,
+            "objective_dense": fits[1].objective,
             "items_that_differ": int((partitions[0] != partitions[1]).sum()),
             "expected_vi": few,
             "expected_vi_dense": all_of,
-            "cpu_dense_s": round(seconds, 1),
+            "cpu_s": seconds[0],
+            "cpu_dense_s": seconds[1],
         }
         print(json.dumps(row), flush=True)
-
-
-def restarts(arguments: argparse.Namespace) -> None:
-    """Compare restarts on weighted landmarks with restarts on all items, rank by rank."""
-    import partita as pt
-    from partita.nmf import READINGS, _landmarks
-    from partita.search import NMF
-    from posteriors import SIMULATORS
-
-    n, m, limit = arguments.items, arguments.draws, _landmarks.N_LANDMARKS
-    for kind in arguments.kinds:
-        for seed in (0, 1):
-            draws = pt.Draws(SIMULATORS[kind](n, m, 15, False, seed))
-            found = []
-            for most in (10**9, limit):
-                _landmarks.N_LANDMARKS = most
-                began = time.process_time()
-                best = pt.estimate(draws, loss="vi", search=NMF("ls", normalize=READINGS), rng=0)
-                seconds = time.process_time() - began
-                steps = {step.rank: step.objective for step in best.path}
-                found.append((seconds, best.expected_loss, np.array(list(steps.values()))))
-            (before, whole, ours), (after, few, theirs) = found
-            row = {
-                "kind": kind, "seed": seed, "cpu_s_all_items": round(before, 1),
-                "cpu_s_landmarks": round(after, 1), "expected_vi_all_items": whole,
-                "expected_vi_landmarks": few,
-                "objective_over_that_of_all_items": (theirs / ours - 1).round(5).tolist(),
-            }  # fmt: skip
-            print(json.dumps(row), flush=True)
 
 
 def overlapping(n_items: int, n_draws: int, n_clusters: int, spread: float) -> np.ndarray:
@@ -302,7 +270,7 @@ def parsed() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("one", "million", "curve", "agree", "passes", "rounds", "restarts"):
+    for name in ("one", "million", "curve", "agree", "passes", "rounds"):
         command = commands.add_parser(name)
         command.add_argument("--search", default="nmf-ls+")
         command.add_argument("--loss", default="vi")
@@ -350,7 +318,6 @@ def main() -> None:
         "agree": agree,
         "passes": passes,
         "rounds": rounds,
-        "restarts": restarts,
     }
     commands[arguments.command](arguments)
 

@@ -38,8 +38,8 @@ PREMIUM_SECONDS = 4.5
 STARTS = ["one", "singletons", "kmeans", "random"]
 CONFIGURATIONS = ["".join("FT"[(i >> (2 - j)) & 1] for j in range(3)) for i in range(8)]
 MOVES = {
-    "Gibbs alone": Moves("explicit", 0, 0),
-    "one split-merge a scan": Moves("explicit", 1, 0),
+    "Gibbs alone": Moves(0, 0),
+    "one split-merge a scan": Moves(1, 0),
     "default moves": Moves(),
 }
 CRABS = {

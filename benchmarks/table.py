@@ -305,7 +305,7 @@ def machine():
 
 def preamble(options, found):
     """Return what was run where, and what was not there to run."""
-    python = {name: version(name) for name in ("numpy", "scipy", "numba", "scikit-learn")}
+    python = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     here = {"partita": pt.__version__, "Python": platform.python_version(), **python, **found}
     absent = [name for name in R_PACKAGES if name not in found]
     lines = [machine(), ", ".join(f"{name} {number}" for name, number in here.items())]

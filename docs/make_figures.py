@@ -177,6 +177,17 @@ def numbers() -> None:
     save(figure, "numbers")
 
 
+def parameters() -> None:
+    """Means and weights of the clusters of the crabs."""
+    data, draws = crabs()
+    best = pt.estimate(draws, loss="vi", rng=0, n_jobs=-1)
+    drawn = pt.mixture.component_parameters(draws, data.data, rng=0)
+    found = pt.cluster_parameters(best, draws, drawn, method="items")
+    found = found.assign_coords(column=list(data.feature_names))
+    axes = pt.plots.parameters(found, ["mean", "cluster_weight"])
+    save(axes[0].figure, "parameters")
+
+
 def choosing_losses() -> None:
     """What each loss does with the galaxies that lie between groups."""
     X, draws = galaxies()
@@ -246,6 +257,7 @@ FIGURES = {
     "ball": ball,
     "traces": traces,
     "numbers": numbers,
+    "parameters": parameters,
     "choosing_losses": choosing_losses,
     "choosing_weights": choosing_weights,
     "choosing_searches": choosing_searches,

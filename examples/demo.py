@@ -16,7 +16,7 @@ out.mkdir(parents=True, exist_ok=True)
 
 galaxies = pt.datasets.load_galaxies()
 galaxies.to_frame().to_csv(out / "galaxies.csv", index=False)
-print("Sampling a Dirichlet-process mixture (the first run on a machine compiles it) ...")
+print("Sampling a Dirichlet-process mixture ...")
 draws = pt.sample_mixture(galaxies.data, n_draws=2_500, n_burn=2_500, n_chains=4, rng=1, n_jobs=-1)
 draws.save(out / "draws.npz")
 print(draws)

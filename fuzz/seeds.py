@@ -208,12 +208,12 @@ def estimate() -> list[bytes]:
 
 def written() -> list[bytes]:
     import partita as pt
-    from partita.cli._estimate import text
+    from partita.cli.commands import result_of
 
     draws, found = pt.Draws(np.tile(LABELS, (4, 1))), []
     for search in ("average", pt.search.NMF("ls", ranks=(2, 3), n_init=1)):
         best = pt.estimate(draws, loss="binder", search=search, rng=0, n_jobs=1)
-        found.append(text(best, "json").encode())
+        found.append(result_of(best).text("json").encode())
     return found
 
 
@@ -225,7 +225,11 @@ def state() -> list[bytes]:
 
 
 def run() -> list[bytes]:
-    return [_members({"fingerprint": np.array("x"), "seed": np.array("7")}, "run")]
+    return [
+        _members(
+            {"fingerprint": np.array("x"), "seed": np.array("7"), "format": np.array(3)}, "run"
+        )
+    ]
 
 
 ALL: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
@@ -242,7 +246,7 @@ ALL: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "similarity": ("a.csv", similarity),
     "estimate": ("a.npz", estimate),
     "written": ("a.json", written),
-    "checkpoint": ("state-0.npz", state),
+    "checkpoint": ("chain-0.npz", state),
     "run": ("run.npz", run),
     "weights": ("a.npz", weights),
     "matrix": ("a", matrix),

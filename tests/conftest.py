@@ -21,7 +21,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("partita")
-validate._FEW_BYTES = 0  # tests that let memory be scarce are about a few bytes
+validate.FEW_BYTES = 0  # tests that let memory be scarce are about a few bytes
 
 
 @pytest.fixture(scope="session")

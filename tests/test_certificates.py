@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import partita as pt
+from partita import _core
 from partita.partitions import enumerate_partitions
-from partita.search import Exact, _cliques, _debts, _program
+from partita.search import Exact, _program
 
 
 @pytest.mark.parametrize("a", [0.4, 1.0, 1.6])
@@ -135,29 +136,6 @@ def test_the_bound_is_below_what_branching_proves(seed):
     assert proof.relative_gap < 0.02
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_multipliers_prove_what_they_say(seed, monkeypatch):
-    draws = hard(seed)
-    labels = pt.estimate(draws, loss="binder", rng=0).labels
-    d = _cliques.costs(draws_matrix(draws), 1.0)
-    closes, owed = _debts._Book.close, []
-    monkeypatch.setattr(_debts._Book, "close", lambda book: owed.append(closes(book)) or owed[-1])
-    triangles, y = _debts.settle(d, labels, np.inf, 1e-12)
-    assert (y > 0).all()
-    x = (labels[:, None] == labels).astype(float)
-    j, i, k = triangles.T
-    assert (x[i, j] + x[j, k] - x[i, k] == 1).all()
-    bound, _ = _program.prove(d, triangles.ravel(), 3 * np.arange(len(y) + 1), y)
-    assert_allclose(_cliques.joined(labels, d) - bound, owed[-1], atol=1e-9)
-    assert owed[-1] < 0.2 * owed[0]
-    assert max(np.diff(owed)) < 0.01 * owed[0]
-
-
-def draws_matrix(draws):
-    """π̂ as an array."""
-    return np.array(pt.posterior_similarity(draws).to_dense(), dtype=float)
-
-
 def test_time_is_up_at_once():
     draws = hard(0)
     labels = pt.estimate(draws, loss="binder", rng=0).labels
@@ -194,3 +172,32 @@ def test_no_rounding_puts_the_bound_above_the_least_loss():
         proof = pt.certify(partitions[0], matrix)
         assert Fraction(proof.lower_bound) <= least / 36
         assert proof.lower_bound >= float(least) / 36 - 1e-9
+
+
+@pytest.mark.parametrize("where", ["settle", "cut"])
+def test_an_interrupt_leaves_the_bound_so_far(where, monkeypatch):
+    """That of a set of items it came in is the least there is; the others are as they were."""
+    pytest.importorskip("highspy")
+    matrix = np.random.default_rng(5).random((30, 30))
+    matrix = (matrix + matrix.T) / 2
+    np.fill_diagonal(matrix, 1.0)
+    labels = pt.estimate(pt.Similarity(matrix), loss="binder", rng=0).labels
+    whole, came = pt.certify(labels, matrix), []
+
+    def stopped(*args, **kwargs):
+        came.append(where)
+        if len(came) > 1:
+            return plain(*args, **kwargs)
+        raise KeyboardInterrupt
+
+    owner = _program.Program if where == "cut" else _core
+    plain = getattr(owner, where)
+    monkeypatch.setattr(owner, where, stopped)
+    with pytest.warns(pt.errors.PartitaWarning, match="Interrupted: the bound"):
+        proof = pt.certify(labels, matrix)
+    assert came[0] == where
+    assert proof.cut_short
+    assert 0 <= proof.lower_bound <= whole.expected_loss
+    assert proof.expected_loss == whole.expected_loss
+    if where == "cut":  # the triangles' bound is not lost
+        assert proof.lower_bound > 0.9 * whole.lower_bound

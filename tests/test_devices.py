@@ -12,20 +12,7 @@ import partita as pt
 from partita import devices
 from partita.cli import main
 from partita.errors import InvalidTypeError, InvalidValueError, MissingDependencyError
-from partita.nmf import (
-    NAMES,
-    Factors,
-    _common,
-    _hals,
-    _multiplicative,
-    _newton,
-    _target,
-    factorize_ranks,
-    symmetric,
-)
-from partita.nmf._starts import starts
-from partita.nmf._target import as_target
-from partita.partitions import canonical
+from partita.nmf import NAMES, Factors, factorize_ranks
 from partita.similarity import _device
 
 MODELS = sorted(NAMES)
@@ -34,17 +21,6 @@ MODELS = sorted(NAMES)
 @pytest.fixture(scope="module")
 def torch():
     return pytest.importorskip("torch")
-
-
-@pytest.fixture
-def as_if_many(monkeypatch):
-    """Few items go the way of many: on a device by its own lines, on the host by the steps that
-    have no loops of their own."""
-    for module in (_common, _hals, symmetric):
-        monkeypatch.setattr(module, "HOST_SQUARES", 0)
-    monkeypatch.setattr(_common, "HOST_NEWTON", 0)
-    monkeypatch.setattr(_newton, "advance", lambda *_: None)
-    monkeypatch.setattr(_target, "MIXED", 0)
 
 
 class TestNames:
@@ -77,7 +53,6 @@ class TestNames:
             lambda: pt.posterior_similarity([[0, 1]], device="cuda"),
             lambda: pt.factorize(np.eye(3), rank=2, device="torch:cuda"),
             lambda: pt.estimate([[0, 0, 1]], search="nmf-kl", device="cuda:0"),
-            lambda: pt.studies.Simulation(device="cuda"),
         ]
         for call in calls:
             with pytest.raises(InvalidValueError, match="sees no GPU here .* leave `device` out"):
@@ -158,8 +133,8 @@ class TestSimilarity:
 
 
 class TestFactors:
-    @pytest.mark.parametrize("name", MODELS)
-    def test_ranks_in_one_stack_are_the_hosts_one_by_one(self, name, psm, torch):
+    @pytest.mark.parametrize("name", ["ls", "kl", "ns", "offset"])
+    def test_stacked_restarts_are_the_hosts_one_by_one(self, name, psm, torch):
         """Every restart of R's updates: the same stop, objective and labels."""
         words = {
             "model": name,
@@ -194,11 +169,12 @@ class TestFactors:
 
     @pytest.mark.parametrize("name", MODELS)
     def test_blocks_change_nothing(self, name, psm, torch, monkeypatch):
-        monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)
         V = torch.asarray(psm)
-        whole = pt.factorize(V, model=name, rank=3, n_init=2, rng=0)
-        monkeypatch.setattr(_common, "DEVICE_BLOCK", 2 * 7 * psm.shape[0])
-        parts = pt.factorize(V, model=name, rank=3, n_init=2, rng=0)
+        words = {"model": name, "rank": 3, "n_init": 1, "rng": 0, "solver": "mu"}
+        monkeypatch.setattr("partita.nmf.updates.MAX_ITERATIONS", 30)
+        whole = pt.factorize(V, **words)
+        monkeypatch.setattr("partita.nmf.model.DEVICE_BLOCK", 7 * psm.shape[0])
+        parts = pt.factorize(V, **words)
         assert_allclose(parts.objective, whole.objective, rtol=1e-9)
 
     @pytest.mark.parametrize("rank", [4, 9])
@@ -215,43 +191,6 @@ class TestFactors:
         assert abs(theirs.objective / ours.objective - 1) < 1e-5
         assert np.mean(theirs.labels == ours.labels) >= 0.999
 
-    @pytest.mark.parametrize("rank", [3, 7, pytest.param(20, marks=pytest.mark.slow)])
-    @pytest.mark.parametrize("name", MODELS)
-    def test_of_many_items_too(self, name, rank, torch, as_if_many):
-        """The lines of a GPU against the host's: each restart stops where it does there, though
-        there are more factors than clusters; at twenty, no groups of items to begin with."""
-        draws = pt.datasets.simulate_draws(150, 200, n_clusters=5, noise=0.2, rng=1)
-        words = {"model": name, "rank": rank, "n_init": 3, "rng": 0}
-        ours = pt.factorize(pt.posterior_similarity(draws), **words)
-        there = pt.posterior_similarity(draws, device="torch:cpu" if rank == 3 else None)
-        theirs = pt.factorize(there, **words, device="torch:cpu")
-        assert theirs.W.dtype == torch.float32
-        assert theirs.n_iter == ours.n_iter
-        assert_allclose(theirs.restart_objectives, ours.restart_objectives, rtol=1e-6)
-        assert np.array_equal(theirs.labels, ours.labels)
-
-    @pytest.mark.parametrize("name", ["kl", "ls", "symmetric"])
-    def test_equal_items_are_one_there_too(self, name, torch, as_if_many):
-        draws = pt.datasets.simulate_draws(160, 20, n_clusters=4, noise=0.02, rng=0)
-        target = as_target(pt.posterior_similarity(draws), dense_only=True, device="torch:cpu")
-        assert target.merged is not None
-        assert target.merged.sizes.max() > 10
-        words = {"model": name, "rank": 3, "n_init": 2, "rng": 0}
-        ours = pt.factorize(pt.posterior_similarity(draws), **words)
-        theirs = pt.factorize(pt.posterior_similarity(draws), **words, device="torch:cpu")
-        assert_allclose(theirs.objective, ours.objective, rtol=1e-6)
-        assert np.array_equal(theirs.labels, ours.labels)
-
-    @pytest.mark.parametrize("name", MODELS)
-    def test_clusters_that_are_exactly_alike(self, name, torch, as_if_many):
-        """Restarts that leave out one or another are equal but for rounding: the first is taken."""
-        labels = np.tile(np.arange(150) % 5, (10, 1))
-        words = {"model": name, "rank": 4, "n_init": 6, "rng": 0}
-        ours = pt.factorize(pt.posterior_similarity(labels), **words)
-        theirs = pt.factorize(pt.posterior_similarity(labels), **words, device="torch:cpu")
-        assert_allclose(theirs.objective, ours.objective, rtol=1e-9)
-        assert np.array_equal(theirs.labels, ours.labels)
-
     @pytest.mark.parametrize("name", MODELS)
     def test_objectives_of_single_precision_are_those_of_its_factors(self, name, torch):
         """Of a fit so good that single precision could not tell what is left of the objective."""
@@ -263,40 +202,11 @@ class TestFactors:
         fit = pt.factorize(
             similarity, model=name, rank=6, n_init=2, solver="mu", rng=0, device="torch:cpu"
         )
-        target = as_target(similarity.to_dense().astype(np.float32), dense_only=True)
+        matrix = similarity.to_dense().astype(np.float32).astype(np.float64)
         for value, found in zip(fit.restart_objectives, fit.restarts, strict=True):
-            there = (None if x is None else devices.to_host(x).astype(float)[None] for x in found)
-            exact = NAMES[name].objective(target, Factors(*there))[0]
+            there = (None if x is None else devices.to_host(x).astype(float) for x in found)
+            exact = NAMES[name].objective(matrix, Factors(*there))
             assert_allclose(value, exact, rtol=1e-7)
-
-    @pytest.mark.parametrize("name", MODELS)
-    def test_without_room_for_double(self, name, psm, torch, monkeypatch):
-        """Single precision throughout, where the matrix in double has no room."""
-        monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)
-        monkeypatch.setattr(devices.Device, "has_room", lambda *_: False)
-        words = {"model": name, "rank": 3, "n_init": 2, "rng": 0}
-        theirs = pt.factorize(psm, **words, device="torch:cpu")
-        ours = pt.factorize(psm, **words)
-        assert theirs.W.dtype == torch.float32
-        assert_allclose(theirs.objective, ours.objective, rtol=1e-3)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", MODELS)
-    def test_single_precision_is_the_hosts_double(self, name, torch):
-        """2,000 items from the same starts: objectives to 1e-5, labels of 99.9% of the items."""
-        draws = pt.datasets.simulate_draws(2000, 500, n_clusters=8, noise=0.3, rng=0)
-        similarity = pt.posterior_similarity(draws)
-        model, found = NAMES[name], []
-        for device in ("cpu", "torch:cpu"):
-            target = as_target(similarity, dense_only=True, device=device)
-            begun = starts(target, model, 6, 1, "random", 0)[0]
-            after = _multiplicative.iterate(model, target.array, begun, 60)
-            stack = Factors(*(None if x is None else x[None] for x in after))
-            value = devices.to_host(model.objective(target, stack))[0]
-            found.append((float(value), canonical(devices.to_host(after.H).argmax(axis=0))))
-        (ours, labels), (theirs, others) = found
-        assert abs(theirs / ours - 1) < 1e-5
-        assert np.mean(labels == others) >= 0.999
 
     def test_dtype(self, psm, torch):
         fit = pt.factorize(psm, model="ls", rank=2, n_init=1, rng=0, device="torch:cpu")
@@ -358,17 +268,17 @@ class TestShell:
     def test_every_command_that_estimates_takes_one(self, draws, tmp_path, torch, capsys):
         np.save(tmp_path / "draws.npy", draws.labels[:, :8])
         file = str(tmp_path / "draws.npy")
-        how = ["--search", "nmf-ls", "--ranks", "2,3", "--restarts", "2", "--seed", "0"]
+        how = ["--search", "nmf-ls", "--ranks", "2,3", "--n-init", "2", "--seed", "0"]
         said = []
         for words in ([], ["--device", "torch:cpu"]):
             assert main(["uncertainty", file, *how, *words]) == 0
             said.append(capsys.readouterr().out)
         assert said[0] == said[1]
         page = str(tmp_path / "page.html")
-        assert main(["report", file, *how, "--no-compare", "--device", "tpu", "-o", page]) == 2
-        assert "--device must be 'cpu', 'cuda'" in capsys.readouterr().err
+        assert main(["report", file, *how, "--no-comparison", "--device", "tpu", "-o", page]) == 2
+        assert "`device` must be 'cpu', 'cuda'" in capsys.readouterr().err
         assert main(["uncertainty", file, "--device", "torch:cpu"]) == 2
-        assert "--device must go with a search" in capsys.readouterr().err
+        assert "`device` must go with a search" in capsys.readouterr().err
         words = ["--device", "cuda", "--scheduler", "tcp://a:1"]
         plot = ["plot", "similarity", file, *how[:2], "-o", str(tmp_path / "a.svg")]
         similarity = ["similarity", file]
@@ -385,8 +295,8 @@ class TestShell:
             rows = [line.split(",")[:-1] for line in capsys.readouterr().out.splitlines()]
             said.append({row[0]: row[1:] for row in rows})
         assert said[0] == said[1]  # so few items are fitted by the host's loops
-        assert main([*words, "--method", "minvi", "--device", "torch:cpu"]) == 2
-        assert "--device must go with a method that can use one" in capsys.readouterr().err
+        assert main([*words, "--methods", "minvi", "--device", "torch:cpu"]) == 2
+        assert "`device` must go with a method that can use one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("where", ["file", "dask"])
@@ -414,12 +324,6 @@ def test_labels_in_a_store_are_counted_on_a_device(tmp_path, monkeypatch, where)
 
 def test_a_device_is_not_forgotten_where_items_are_many(monkeypatch):
     pytest.importorskip("torch")
-    from partita.nmf import Streamed
-
-    def never(*_args, **_words):
-        raise AssertionError("the host's way was taken")
-
-    monkeypatch.setattr(Streamed, "fits", never)
     monkeypatch.setattr("partita.evidence.LARGE", 40)
     draws = pt.datasets.simulate_draws(60, 20, n_clusters=3, rng=0)
     how = pt.search.NMF("ls", ranks=(3,), n_init=2, device="torch:cpu")
@@ -427,5 +331,4 @@ def test_a_device_is_not_forgotten_where_items_are_many(monkeypatch):
     there = pt.posterior_similarity(draws, device="torch:cpu")
     how = pt.search.NMF("ls", ranks=(3,), n_init=2)
     assert pt.estimate(there, loss="binder", search=how, rng=0).n_clusters == 3
-    monkeypatch.setattr("partita.nmf._whole.LARGE", 40)
     assert type(pt.factorize(there, model="ls", rank=3, rng=0).H).__module__ == "torch"

@@ -253,3 +253,10 @@ def test_a_similarity_is_draws_if_it_was_made_from_them():
     assert pt.credible_ball(draws.labels[0], psm).radius >= 0
     with pytest.raises(TypeError, match="similarity, which does not hold them"):
         pt.as_draws(pt.Similarity(psm.to_dense()))
+
+
+@pytest.mark.parametrize("values", [np.array([1 + 2j, 1, 1]), ["1", "2", "3"], ["a", "b", "c"]])
+def test_text_and_complex_numbers_are_no_traces(values):
+    labels = [[0, 1], [0, 0], [0, 1]]
+    with pytest.raises(pt.errors.InvalidTypeError, match=r"`traces\['a'\]` must be real numbers"):
+        pt.Draws(labels, traces={"a": values})

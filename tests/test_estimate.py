@@ -231,7 +231,7 @@ def test_a_file_that_holds_no_estimate_is_refused(draws, tmp_path):
     [
         "auto",
         pt.search.limited("auto", 600.0),
-        pt.search.Greedy(n_runs=2, starts=("draws", pt.search.Linkage("average"))),
+        pt.search.Greedy(effort=0.5, starts=("draws", pt.search.Linkage("average"))),
     ],
 )
 def test_a_search_made_of_others_comes_back(draws, tmp_path, search):
@@ -270,7 +270,7 @@ def test_a_search_that_holds_what_json_does_not_is_saved_as_words(draws, tmp_pat
 )
 def test_labels_of_a_start_that_are_none_are_refused(draws, tmp_path, labels):
     path = tmp_path / "best.npz"
-    how = pt.search.Greedy(n_runs=1, starts=(draws.labels[0],))
+    how = pt.search.Greedy(starts=(draws.labels[0],))
     pt.estimate(draws, search=how, rng=0).save(path)
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files}
@@ -283,7 +283,7 @@ def test_labels_of_a_start_that_are_none_are_refused(draws, tmp_path, labels):
 
 @pytest.mark.parametrize("kind", [np.asarray, list, lambda x: np.char.mod("c%d", x).astype("S")])
 def test_a_search_that_starts_from_labels_comes_back(draws, tmp_path, kind):
-    how = pt.search.Greedy(n_runs=1, starts=(kind(draws.labels[0]), pt.search.Linkage("average")))
+    how = pt.search.Greedy(starts=(kind(draws.labels[0]), pt.search.Linkage("average")))
     best = pt.estimate(draws, search=how, rng=0)
     best.save(tmp_path / "best.npz")
     back = pt.Estimate.load(tmp_path / "best.npz")

@@ -15,7 +15,7 @@ import naive
 import partita as pt
 from partita import losses
 from partita.evidence import as_evidence
-from partita.losses import _common
+from partita.losses import _ratio
 from partita.partitions import Tree, canonical, enumerate_partitions
 
 NAMES = sorted(losses.NAMES)
@@ -59,7 +59,7 @@ def test_is_a_metric_between_partitions(name, pair):
 @pytest.mark.parametrize("name", ["vi", "binder", "nid", "zero-one"])
 def test_distances_are_those_of_every_pair(name, work, monkeypatch):
     """More partitions than items or draws, whole and cut into blocks: none may be left out."""
-    monkeypatch.setattr(_common, "_WORK", work)
+    monkeypatch.setattr(_ratio, "_WORK", work)
     rng = np.random.default_rng(0)
     partitions = np.stack([canonical(row) for row in rng.integers(0, 3, (11, 4))])
     draws = pt.Draws(rng.integers(0, 3, (6, 4)))
@@ -93,7 +93,7 @@ def test_many_partitions_at_once_equal_one_by_one(name, draws):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_threads_change_nothing(name, draws, monkeypatch):
-    monkeypatch.setattr(_common, "_WORK", 50_000)  # so that there are many blocks
+    monkeypatch.setattr(_ratio, "_WORK", 50_000)  # so that there are many blocks
     partitions = draws.labels[:200]
     one, two = (pt.expected_loss(partitions, draws, loss=name, n_jobs=j) for j in (1, 3))
     assert np.array_equal(one, two)
@@ -133,7 +133,7 @@ def test_a_tree_climbed_in_parts_gives_the_same(most, monkeypatch):
     evidence = as_evidence(pt.datasets.simulate_draws(31, 17, n_clusters=4, noise=0.3, rng=0))
     tree, loss = random_tree(31, 0), losses.PEAR()
     whole = loss.expected_along(tree, evidence)
-    monkeypatch.setattr("partita.losses._common._CLIMBED", most)
+    monkeypatch.setattr("partita.losses._ratio._CLIMBED", most)
     assert len(list(tree.runs(most))) > 1
     assert loss.expected_along(tree, evidence).tolist() == whole.tolist()
 

@@ -7,29 +7,18 @@ import pytest
 from numpy.testing import assert_allclose
 
 import partita as pt
-from partita.nmf import NAMES, READINGS, Factors, _common, _multiplicative
-from partita.nmf._accelerate import Looks, State, accelerate
-from partita.nmf._starts import starts
-from partita.nmf._target import as_target
+from partita.nmf import NAMES, READINGS, Factors, updates
+from partita.nmf.descent import Fit, descend
+from partita.nmf.representatives import representatives
+from partita.nmf.starts import starts
+from partita.nmf.target import as_target
 from partita.partitions import canonical
 
 MODELS = sorted(NAMES)
-FROBENIUS = sorted(name for name, model in NAMES.items() if not model.dense_only)
 
 
-def begun(psm, name, rank=4, n_init=2, seed=0):
-    target = as_target(psm, dense_only=True)
-    return target, [
-        one._replace(offset=None)
-        for one in starts(target, NAMES[name], rank, n_init, "random", seed)
-    ]
-
-
-def prepared(psm, name, rank=4):
-    """Blocks at a start that is the same for every array library, and far from a minimum."""
-    target, found = begun(psm, name, rank, n_init=1)
-    blocks = NAMES[name].blocks(target, Factors(found[0].W[None] * 0.3, found[0].H[None] * 0.3))
-    return target, blocks
+def begun(name, rank=4, n_init=2, seed=0, n=60):
+    return starts(NAMES[name], rank, n_init, "random", seed, n, lambda: None)
 
 
 def residual(name, psm, fit):
@@ -41,7 +30,7 @@ def residual(name, psm, fit):
     fitted = W @ H
     if fit.offset is not None:
         fitted = fitted + fit.offset[:, None]
-    if NAMES[name].power == 0.5:
+    if NAMES[name].method.power == 0.5:
         return 0.5 * ((psm - fitted) ** 2).sum()
     seen = psm > 0
     logs = (psm[seen] * np.log(psm[seen] / fitted[seen])).sum()
@@ -60,7 +49,7 @@ def test_what_is_reported_is_what_was_fitted(name, solver, psm):
     assert (fit.H >= 0).all()
     assert_allclose(fit.objective, residual(name, psm, fit), rtol=1e-9)
     assert fit.objective in fit.restart_objectives
-    assert_allclose(fit.objective, fit.restart_objectives.min(), rtol=1e-11)  # of ties the first
+    assert_allclose(fit.objective, fit.restart_objectives.min(), rtol=1e-7)  # of ties the clearest
     assert fit.restart_objectives.shape == (3,)
     assert fit.restart_labels.shape == (3, n)
     assert fit.n_iter > 0
@@ -70,59 +59,43 @@ def test_what_is_reported_is_what_was_fitted(name, solver, psm):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_memberships_belong_to_the_labels(name, psm):
+    """They are those of balanced factors, whatever the labels are read by."""
     fit = pt.factorize(psm, model=name, rank=6, n_init=2, rng=0)
+    balanced = fit.read("balance")
+    assert np.array_equal(balanced.labels, balanced.memberships.argmax(axis=1))
     for how in READINGS:
         reading = fit.read(how)
         assert reading.memberships.shape == (psm.shape[0], 6)
         assert_allclose(reading.memberships.sum(axis=1), 1.0)
-        assert np.array_equal(reading.labels, reading.memberships.argmax(axis=1))
+        assert_allclose(np.sort(reading.memberships), np.sort(balanced.memberships))
+        agree = np.mean(reading.labels == reading.memberships.argmax(axis=1))
+        assert agree >= np.mean(reading.labels == balanced.memberships.argmax(axis=1))
         assert not reading.undecided.any()
     assert np.array_equal(fit.labels, canonical(fit.labels))
 
 
+@pytest.mark.parametrize("rough", [True, False])
 @pytest.mark.parametrize("name", MODELS)
-def test_steps_only_descend(name, psm):
-    target, blocks = prepared(psm, name)
+def test_steps_only_descend(name, rough, psm):
+    """And report the objective, but for where sums are in single precision."""
     model = NAMES[name]
-    state = State.begin(np, blocks, model.beta)
-    seen = []
-    for _ in range(40):
-        state = accelerate(target.xp, lambda b: model.step(target, b), state, 1)
-        seen.append(float(state.objective[0]))
-        exact = model.objective(target, model.factors(target, state.blocks))
-        assert_allclose(exact[0], seen[-1], rtol=1e-9)
-    assert (np.diff(seen) <= 0).all()
-    plain = blocks
-    values = []
-    for _ in range(20):
-        plain, value = model.step(target, plain)
-        values.append(float(value[0]))
-    assert (np.diff(values) <= 1e-9 * values[0]).all()
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_compiled_loop_is_the_array_step(name, psm, monkeypatch):
-    """NumPy runs numba; array-api-strict runs the lines that a GPU would."""
-    xp = pytest.importorskip("array_api_strict")
-    model = NAMES[name]
-    target, blocks = prepared(psm, name)
-    looks = Looks(-1.0, every=12, most=1, keep=0.1 if model.dense_only else 0.0)
-    compiled, n_iter, _ = model.advance(target, State.begin(np, blocks, model.beta), looks)
-    assert n_iter == 12
-    other = as_target(xp.asarray(psm), dense_only=True)
-    assert not other.is_numpy
-    begin = State.begin(xp, tuple(xp.asarray(b) for b in blocks), model.beta)
-    arrays = accelerate(xp, lambda b: model.step(other, b), begin, 12, looks.keep)
-    assert_allclose(np.asarray(arrays.objective), compiled.objective, rtol=1e-8)
-    for a, b in zip(arrays.blocks, compiled.blocks, strict=True):
-        assert_allclose(np.asarray(a), b, rtol=1e-5, atol=1e-7)
+    problem = representatives(as_target(psm), 4, 0).problem(model.method)
+    begin = begun(name)[0]
+    blocks = model.method.to_blocks(Factors(0.3 * begin.W, 0.3 * begin.H), problem.border)
+    last = model.method.value(problem, blocks)
+    for _ in range(30):
+        value = model.method.step(problem, blocks, rough)
+        assert_allclose(value, model.method.value(problem, blocks), rtol=1e-9)
+        assert value <= last * (1 + (1e-6 if rough else 1e-12))
+        last = value
+    fit = Fit(blocks, last)
+    assert descend(problem, fit, 1e-8, model.method).objective <= last
 
 
 @pytest.mark.parametrize("solver", ["fast", "mu"])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
-def test_other_array_libraries_give_the_same_answer(library, name, solver, psm, monkeypatch):
-    monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)  # however few the items
+def test_other_array_libraries_give_the_same_answer(library, name, solver, psm):
     xp = pytest.importorskip(library)
     ours = pt.factorize(psm, model=name, rank=3, n_init=3, solver=solver, rng=2)
     theirs = pt.factorize(xp.asarray(psm), model=name, rank=3, n_init=3, solver=solver, rng=2)
@@ -132,27 +105,13 @@ def test_other_array_libraries_give_the_same_answer(library, name, solver, psm, 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_single_precision(name, psm, monkeypatch):
-    monkeypatch.setattr(_common.Target, "is_for_host", lambda *_: False)
-    double = pt.factorize(psm, model=name, rank=3, n_init=3, rng=2)
-    single = pt.factorize(psm.astype(np.float32), model=name, rank=3, n_init=3, rng=2)
-    assert_allclose(single.objective, double.objective, rtol=1e-4)
-    assert np.array_equal(single.labels, double.labels)
+def test_single_precision(name, psm):
     xp = pytest.importorskip("array_api_strict")
-    array = pt.factorize(xp.asarray(psm, dtype=xp.float32), model=name, rank=3, n_init=3, rng=2)
-    assert array.W.dtype == xp.float32
-    assert_allclose(array.objective, double.objective, rtol=1e-3)
-    assert np.array_equal(array.labels, double.labels)
-
-
-@pytest.mark.parametrize("name", FROBENIUS)
-def test_implicit_equals_dense_and_never_forms_the_matrix(name, draws, monkeypatch):
-    dense = pt.factorize(pt.posterior_similarity(draws), model=name, rank=3, n_init=3, rng=4)
-    implicit = pt.posterior_similarity(draws, kind="implicit")
-    monkeypatch.setattr(pt.Similarity, "to_dense", lambda *_, **__: pytest.fail("formed"))
-    fit = pt.factorize(implicit, model=name, rank=3, n_init=3, rng=4)
-    assert_allclose(fit.objective, dense.objective, rtol=1e-4)
-    assert np.array_equal(fit.labels, dense.labels)
+    double = pt.factorize(psm, model=name, rank=3, n_init=3, rng=2)
+    single = pt.factorize(xp.asarray(psm, dtype=xp.float32), model=name, rank=3, n_init=3, rng=2)
+    assert single.W.dtype == xp.float32
+    assert_allclose(single.objective, double.objective, rtol=1e-3)
+    assert np.array_equal(single.labels, double.labels)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -164,12 +123,12 @@ def test_workers_and_seeds(name, psm):
     assert not np.array_equal(one.H, other.H)
 
 
-def test_restarts_share_their_starts_across_models(psm):
-    _, reference = begun(psm, "ls")
+def test_restarts_share_their_starts_across_models():
+    reference = begun("ls")
     for name in MODELS:
         if name == "symmetric":
             continue
-        for mine, theirs in zip(begun(psm, name)[1], reference, strict=True):
+        for mine, theirs in zip(begun(name), reference, strict=True):
             assert np.array_equal(mine.W, theirs.W)
             assert np.array_equal(mine.H, theirs.H)
 
@@ -253,8 +212,7 @@ class TestOddMatrices:
 
 
 def test_mu_stops_where_it_says(psm):
-    _, found = begun(psm, "ls")
-    _, n_iter, converged = _multiplicative.solve(NAMES["ls"], psm, found[0])
-    assert converged
-    assert n_iter % 10 == 0
-    assert n_iter > 400
+    _, n_iter, converged = updates.solve(NAMES["ls"], psm, begun("ls")[:1])
+    assert converged.all()
+    assert n_iter[0] % 10 == 0
+    assert n_iter[0] > 400

@@ -12,7 +12,7 @@ import naive
 import partita as pt
 from partita import losses, search
 from partita.evidence import as_evidence
-from partita.losses import _common
+from partita.losses import _ratio
 from partita.partitions import canonical, enumerate_partitions
 
 SEARCHES = sorted(search.NAMES)
@@ -75,7 +75,7 @@ def test_a_score_that_a_search_knows_is_right(name, loss):
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_labels_are_canonical_and_threads_change_nothing(name, draws, monkeypatch):
-    monkeypatch.setattr(_common, "_WORK", 100_000)  # so that there are many blocks
+    monkeypatch.setattr(_ratio, "_WORK", 100_000)  # so that there are many blocks
     loss = default_loss(name)
     one, two = (pt.estimate(draws, loss=loss, search=name, rng=5, n_jobs=j) for j in (1, 2))
     assert np.array_equal(one.labels, two.labels)

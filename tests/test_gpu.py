@@ -10,20 +10,8 @@ import partita as pt
 from partita import devices
 from partita.cli import main
 from partita.errors import InvalidValueError, PartitaError
-from partita.kernels import _nvrtc
-from partita.kernels import nmf_quotients as quotients
-from partita.nmf import (
-    NAMES,
-    _common,
-    _factorize,
-    _hals,
-    _newton,
-    _target,
-    factorize_ranks,
-    symmetric,
-)
-from partita.nmf._common import Target
-from partita.nmf._target import as_target
+from partita.nmf import NAMES, factorize_ranks
+from partita.nmf.quotients import has_kernel
 
 pytestmark = pytest.mark.gpu
 
@@ -43,59 +31,23 @@ def posterior():
     return pt.datasets.simulate_draws(300, 200, n_clusters=6, noise=0.3, rng=0)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("n_fits", "rank", "n"), [(1, 1, 5), (2, 3, 700), (3, 12, 513), (1, 24, 130)]
 )
-def test_one_kernel_does_what_arrays_do(card, dtype, n_fits, rank, n):
+def test_one_kernel_does_what_arrays_do(card, n_fits, rank, n):
+    if not card.name.startswith("torch"):
+        pytest.skip("Triton serves PyTorch")
+    from partita.nmf.gpu import quotient_sums
+
     rng = np.random.default_rng(rank)
     V, A, B = rng.random((n, n)), rng.random((n_fits, rank, n)), rng.random((n_fits, rank, n))
     V += V.T
     A[:, 0, : n // 2] = 0.0
-    found = quotients.quotient_sums(*(card.put(x, dtype) for x in (V, A, B)))
+    there = [card.put(x, "float32") for x in (V, A, B)]
+    assert has_kernel(there[0])
     wanted = A @ (V / (B.swapaxes(-1, -2) @ A + 1e-30)).swapaxes(-1, -2)
-    assert found is not None
-    seen = B > 0  # where a number is 0 its sum counts for nothing
-    assert_allclose(
-        devices.to_host(found)[seen], wanted[seen], rtol=1e-5 if dtype == "float32" else 1e-12
-    )
-
-
-@pytest.fixture
-def fresh_kernels(monkeypatch):
-    """Kernels compiled in this test alone."""
-    made = (quotients._torch_kernel, quotients._cupy_kernel)
-    monkeypatch.setattr(quotients, "_failed", set())
-    for kernel in made:
-        kernel.cache_clear()
-    yield
-    for kernel in made:
-        kernel.cache_clear()
-
-
-def test_source_that_does_not_compile_is_said_and_arrays_do_the_work(
-    card, posterior, monkeypatch, fresh_kernels
-):
-    psm = pt.posterior_similarity(posterior)
-    words = {"model": "kl", "rank": 4, "n_init": 2, "solver": "mu", "rng": 0, "device": card.name}
-    expected = pt.factorize(psm, **words)
-    for kernel in (quotients._torch_kernel, quotients._cupy_kernel):
-        kernel.cache_clear()
-    monkeypatch.setattr(quotients, "source", lambda *_: "no CUDA")
-    with pytest.warns(pt.errors.PartitaWarning, match=r"did not compile.*more slowly"):
-        found = pt.factorize(psm, **words)
-    assert_allclose(found.restart_objectives, expected.restart_objectives, rtol=1e-6)
-    assert np.array_equal(found.labels, expected.labels)
-
-
-def test_without_a_compiler_arrays_do_the_work(card, posterior, monkeypatch, fresh_kernels):
-    if not card.name.startswith("torch"):
-        pytest.skip("CuPy has its own")
-    monkeypatch.setattr(_nvrtc, "_compiler", lambda: None)
-    psm = pt.posterior_similarity(posterior)
-    words = {"model": "ns", "rank": 4, "n_init": 2, "solver": "mu", "rng": 0}
-    found = pt.factorize(psm, **words, device=card.name)
-    assert_allclose(found.objective, pt.factorize(psm, **words).objective, rtol=1e-5)
+    found = devices.to_host(quotient_sums(*there))
+    assert_allclose(found, wanted, rtol=1e-4)
 
 
 def test_the_similarity_is_the_hosts(card, posterior):
@@ -108,14 +60,10 @@ def test_the_similarity_is_the_hosts(card, posterior):
     assert_allclose(theirs.row_sums, ours.row_sums)
 
 
-@pytest.mark.parametrize("stacked", [True, False])
 @pytest.mark.parametrize("model", MODELS)
-def test_the_updates_of_r_are_the_hosts(card, posterior, model, stacked, monkeypatch):
-    """The same stops, objectives and labels, ranks in one stack or in lanes of their own."""
-    if not stacked:
-        monkeypatch.setattr(_factorize, "STACKED", 0)
-        monkeypatch.setattr(_factorize, "LANES", 2)
-    monkeypatch.setattr("partita.nmf._multiplicative.MAX_ITERATIONS", 60)
+def test_the_updates_of_r_are_the_hosts(card, posterior, model, monkeypatch):
+    """The same stops, objectives and labels."""
+    monkeypatch.setattr("partita.nmf.updates.MAX_ITERATIONS", 60)
     psm = pt.posterior_similarity(posterior).to_dense()
     words = {"model": model, "ranks": [2, 5], "n_init": 2, "solver": "mu", "seed": 1, "n_jobs": 1}
     ours = list(factorize_ranks(psm, **words))
@@ -126,24 +74,16 @@ def test_the_updates_of_r_are_the_hosts(card, posterior, model, stacked, monkeyp
         assert np.array_equal(other.read_restarts("as-is"), one.read_restarts("as-is"))
 
 
-@pytest.mark.parametrize("rank", [4, 9])
-@pytest.mark.parametrize("on_card", [False, True])
+@pytest.mark.parametrize("n_items", [300, 2_000])
 @pytest.mark.parametrize("model", MODELS)
-def test_the_fast_solver_ends_where_the_host_ends(
-    card, posterior, model, on_card, rank, monkeypatch
-):
-    """As it comes, so few items being the host's work; and on the card, as many items would be."""
-    if on_card:
-        for module in (_common, _hals, symmetric):
-            monkeypatch.setattr(module, "HOST_SQUARES", 0)
-        monkeypatch.setattr(_common, "HOST_NEWTON", 0)
-        monkeypatch.setattr(_newton, "advance", lambda *_: None)
-        monkeypatch.setattr(_target, "MIXED", 0)
-    psm = pt.posterior_similarity(posterior)
-    ours = pt.factorize(psm, model=model, rank=rank, n_init=3, rng=0)
-    theirs = pt.factorize(psm, model=model, rank=rank, n_init=3, rng=0, device=card.name)
+def test_the_fast_solver_ends_where_the_host_ends(card, model, n_items):
+    """All items of few, and landmarks and one regression of many."""
+    draws = pt.datasets.simulate_draws(n_items, 200, n_clusters=6, noise=0.3, rng=0)
+    psm = pt.posterior_similarity(draws)
+    ours = pt.factorize(psm, model=model, rank=4, n_init=3, rng=0)
+    theirs = pt.factorize(psm, model=model, rank=4, n_init=3, rng=0, device=card.name)
     assert str(theirs.W.dtype).endswith("float32")
-    assert_allclose(theirs.objective, ours.objective, rtol=1e-5)
+    assert_allclose(theirs.objective, ours.objective, rtol=1e-5 if n_items == 300 else 1e-3)
     assert np.mean(theirs.labels == ours.labels) >= 0.999
 
 
@@ -155,30 +95,6 @@ def test_the_updates_of_r_in_single_precision(card, posterior, model):
     theirs = pt.factorize(psm, **words, device=card.name)
     assert_allclose(theirs.restart_objectives, ours.restart_objectives, rtol=1e-5)
     assert np.mean(theirs.restart_labels == ours.restart_labels) >= 0.999
-
-
-@pytest.mark.parametrize("n_items", [200, 5200])
-def test_equal_and_like_items_are_found_as_on_the_host(card, n_items):
-    draws = pt.datasets.simulate_draws(n_items, 12, n_clusters=4, noise=0.02, rng=0)
-    there = as_target(pt.posterior_similarity(draws), dense_only=True, device=card.name)
-    here = as_target(pt.posterior_similarity(draws), dense_only=True)
-    for how, power in (("merged", 0.5), ("coarse", 1.0)):
-        ours, theirs = getattr(here, how), getattr(there, how)
-        assert np.array_equal(ours.group, theirs.group)
-        shrunk = (devices.to_host(x.shrunk(how, power).array) for x in (here, there))
-        assert_allclose(*shrunk, rtol=1e-5)
-
-
-@pytest.mark.parametrize("model", ["kl", "ls"])
-def test_lanes_change_nothing(card, posterior, model, monkeypatch):
-    monkeypatch.setattr(Target, "is_for_host", lambda *_: False)
-    psm = pt.posterior_similarity(posterior, device=card.name)
-    words = {"model": model, "ranks": [2, 3, 4, 6], "n_init": 3, "solver": "fast", "seed": 0}
-    found = []
-    for lanes in (1, 4):
-        monkeypatch.setattr(_factorize, "LANES", lanes)
-        found.append([fit.objective for fit in factorize_ranks(psm, **words, n_jobs=1)])
-    assert_allclose(found[0], found[1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("model", ["kl", "ls"])

@@ -57,14 +57,6 @@ def test_sampled_labels_agree_with_the_similarity():
     assert np.abs(counted - exact()).max() < 0.02
 
 
-def test_blocks_do_not_change_the_labels(monkeypatch):
-    from partita.draws import _log_weights
-
-    whole = pt.Draws.from_log_weights(FLAT, rng=5)
-    monkeypatch.setattr(_log_weights, "_AT_ONCE", 1)
-    assert pt.Draws.from_log_weights(FLAT, rng=5) == whole
-
-
 def test_chains_and_names_are_kept(tmp_path):
     plain = pt.Draws.from_log_weights(LOGS, rng=0)
     assert plain.chains.tolist() == [0] * 30 + [1] * 30

@@ -87,14 +87,14 @@ def test_what_is_in_them(published):
     sdist, wheel = published
     with zipfile.ZipFile(wheel) as archive:
         inside = set(archive.namelist())
-    tracked = call("git", "ls-files", "src").split() if (ROOT / ".git").exists() else []
+    tracked = call("git", "ls-files", "src/partita").split() if (ROOT / ".git").exists() else []
     assert {name.removeprefix("src/") for name in tracked} <= inside
     assert {"partita/py.typed", "partita/datasets/data/galaxies.csv"} <= inside
     assert not [name for name in inside if "__pycache__" in name or name.startswith("tests")]
     assert [name for name in inside if name.endswith("/licenses/LICENSE")]
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[-1] for name in archive.getnames()}
-    folders = ("src", "tests", "benchmarks", "docs", "examples", "fuzz", "tools", "conda")
+    folders = ("src", "tests", "benchmarks", "docs", "examples", "fuzz", "conda")
     tracked = call("git", "ls-files", *folders).split() if (ROOT / ".git").exists() else []
     assert {"pyproject.toml", "README.md", "CITATION.cff", "conftest.py", *tracked} <= names
     assert not [name for name in names if name.startswith("results")]

@@ -84,7 +84,7 @@ def test_the_figure_says_how_many_draws_it_shows():
 @pytest.mark.parametrize("n_clusters", [2, 60, 200])
 def test_sparse_and_dense_averages_agree(n_clusters):
     from partita.plots import _average
-    from partita.plots._common import bin_edges
+    from partita.plots._canvas import bin_edges
 
     draws = pt.datasets.simulate_draws(500, 40, n_clusters=n_clusters, noise=0.3, rng=0)
     order = np.random.default_rng(1).permutation(500)

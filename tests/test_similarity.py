@@ -114,7 +114,7 @@ def test_many_clusters_take_a_wider_path(dtype):
 
 
 def test_the_memory_is_asked_for_many_bytes_alone(monkeypatch):
-    monkeypatch.setattr(validate, "_FEW_BYTES", 8 * 30**2)
+    monkeypatch.setattr(validate, "FEW_BYTES", 8 * 30**2)
     monkeypatch.setattr(validate, "free_memory", lambda: 100)
     assert pt.posterior_similarity(np.zeros((2, 30), int)).is_dense
     with pytest.raises(OutOfMemoryError, match=r"31 items would take 7\.5 KiB"):

@@ -13,7 +13,7 @@ from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 _NAME = re.compile(r"^(?:pt\.|partita\.)?([A-Za-z_][\w.]*)(?:\(.*\))?$", re.DOTALL)
-_WORDS = {"losses", "search", "nmf", "mixture", "plots", "datasets", "errors", "studies"}
+_WORDS = {"losses", "search", "nmf", "mixture", "plots", "datasets", "errors"}
 
 
 class CodeLinks(SphinxPostTransform):

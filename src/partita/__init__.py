@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         partitions,
         plots,
         search,
-        studies,
     )
     from partita.certificates import Certificate, certify
     from partita.comparison import (
@@ -43,6 +42,14 @@ if TYPE_CHECKING:
     from partita.estimation import Estimate, estimate, expected_loss
     from partita.mixture import sample_mixture
     from partita.nmf import Factorization, factorize
+    from partita.parameters import (
+        ClusterParameters,
+        MarginalizedMixture,
+        cluster_parameters,
+        from_numpyro,
+        from_pymc,
+        predict_memberships,
+    )
     from partita.reporting import report
     from partita.similarity import Similarity, SimilarityBuilder, posterior_similarity
     from partita.uncertainty import (
@@ -66,6 +73,7 @@ _WHERE = {
     "Certificate": "certificates",
     "AlignedMemberships": "uncertainty",
     "Chips": "uncertainty",
+    "ClusterParameters": "parameters",
     "Comparison": "comparison",
     "CredibleBall": "uncertainty",
     "Diagnosis": "diagnostics",
@@ -74,6 +82,7 @@ _WHERE = {
     "Estimate": "estimation",
     "Factorization": "nmf",
     "LossError": "uncertainty",
+    "MarginalizedMixture": "parameters",
     "Modes": "uncertainty",
     "Similarity": "similarity",
     "SimilarityBuilder": "similarity",
@@ -82,6 +91,7 @@ _WHERE = {
     "certify": "certificates",
     "align_memberships": "uncertainty",
     "chips": "uncertainty",
+    "cluster_parameters": "parameters",
     "cluster_uncertainty": "uncertainty",
     "compare": "comparison",
     "credible_ball": "uncertainty",
@@ -89,10 +99,13 @@ _WHERE = {
     "estimate": "estimation",
     "expected_loss": "estimation",
     "factorize": "nmf",
+    "from_numpyro": "parameters",
+    "from_pymc": "parameters",
     "item_uncertainty": "uncertainty",
     "loss_error": "uncertainty",
     "posterior_n_clusters": "uncertainty",
     "posterior_similarity": "similarity",
+    "predict_memberships": "parameters",
     "rand_index": "comparison",
     "read_draws": "draws",
     "report": "reporting",
@@ -112,13 +125,13 @@ _ROOMS = (
     "partitions",
     "plots",
     "search",
-    "studies",
 )
 
 __all__ = [
     "AlignedMemberships",
     "Certificate",
     "Chips",
+    "ClusterParameters",
     "Comparison",
     "CredibleBall",
     "Diagnosis",
@@ -127,6 +140,7 @@ __all__ = [
     "Estimate",
     "Factorization",
     "LossError",
+    "MarginalizedMixture",
     "Modes",
     "Similarity",
     "SimilarityBuilder",
@@ -136,6 +150,7 @@ __all__ = [
     "as_draws",
     "certify",
     "chips",
+    "cluster_parameters",
     "cluster_uncertainty",
     "compare",
     "credible_ball",
@@ -147,6 +162,8 @@ __all__ = [
     "estimators",
     "expected_loss",
     "factorize",
+    "from_numpyro",
+    "from_pymc",
     "item_uncertainty",
     "loss_error",
     "losses",
@@ -156,13 +173,13 @@ __all__ = [
     "plots",
     "posterior_n_clusters",
     "posterior_similarity",
+    "predict_memberships",
     "rand_index",
     "read_draws",
     "report",
     "sample_mixture",
     "search",
     "stability",
-    "studies",
     "summarize_modes",
     "variation_of_information",
 ]

@@ -13,12 +13,11 @@ from partita import losses, validate
 from partita.draws import Draws
 from partita.errors import InvalidTypeError, PartitaWarning
 from partita.evidence import Evidence
+from partita.io import Shown
 from partita.losses import Binder
 from partita.partitions import canonical
 from partita.search import _cliques
-from partita.search._greedy_clock import Clock
-from partita.search._greedy_run import Run
-from partita.search._greedy_similarity import SimilarityProblem
+from partita.search._polish import descended
 from partita.similarity import Similarity
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ _INTERRUPTED = "Interrupted: the bound is the best so far."
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """What is known about the least expected loss.
 
     Parameters
@@ -87,12 +86,11 @@ def certify(
     any multipliers of which give a bound. Where the pairs with π̂ above 1 - a/2 form a partition,
     that is the optimum. Otherwise the pairs that ``labels``, after some sweeps, gets wrong are
     charged to triangles, whose multipliers are improved one by one until nothing is wrong or no
-    more is gained. If a gap is left, the optimum over all triangles is approached by a proximal
-    point method, one multiplier after another again. Where no more than 60,000 triangles matter
-    then, the linear program is solved with these, and violated triangles and stars (2-partition
-    inequalities of one item against some) are added until there are none or it hardly helps (this
-    needs highspy; without it there is a warning). The bound is recomputed from the multipliers,
-    less what rounding could add to it. What is then left, ``search.Exact`` goes on with.
+    more is gained. If a gap is left and no more than 60,000 triangles matter, the linear program
+    is solved with these, and violated triangles and stars (2-partition inequalities of one item
+    against some) are added until there are none or it hardly helps (this needs highspy; without it
+    there is a warning). The bound is recomputed from the multipliers, less what rounding could add
+    to it. What is then left, ``search.Exact`` goes on with.
 
     Parameters
     ----------
@@ -119,8 +117,7 @@ def certify(
     References
     ----------
     Grötschel & Wakabayashi (1989), A cutting plane algorithm for a clustering problem,
-    Mathematical Programming 45. Rockafellar (1976), Monotone operators and the proximal point
-    algorithm, SIAM J. Control Optim. 14.
+    Mathematical Programming 45.
 
     Examples
     --------
@@ -139,11 +136,13 @@ def certify(
     labels = getattr(labels, "labels", labels)
     partition = canonical(validate.labels("labels", labels, n_items=n))
     matrix = np.asarray(evidence.similarity.to_dense(), dtype=np.float64)
-    d = _cliques.costs(matrix, chosen.a)
+    d = _cliques.costs(matrix, chosen.weight)
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     centre = _settled(partition, evidence, chosen, time_limit)
     bound = _cliques.lower_bound(d, centre, deadline, _EQUAL * n * n / 8)
-    value, low = _cliques.as_losses(matrix, d, chosen.a, _cliques.joined(partition, d), bound.value)
+    value, low = _cliques.as_losses(
+        matrix, d, chosen.weight, _cliques.joined(partition, d), bound.value
+    )
     found = Certificate(expected_loss=value, lower_bound=low, method=bound.method)
     if found.is_optimal or not (bound.is_late or bound.was_interrupted):
         return found
@@ -166,11 +165,8 @@ def _settled(
     partition: NDArray[np.int64], evidence: Evidence, loss: Binder, time_limit: float | None
 ) -> NDArray[np.int64]:
     """The partition after sweeps and merges: bounds are best found around a good one."""
-    state = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs).state()
-    state.load(partition)
-    run = Run(state, np.random.default_rng(0), partition.size, Clock(time_limit))
-    run.go(("sweep", "merge"), 0.0)
-    return canonical(state.labels)
+    rng = np.random.default_rng(0)
+    return descended(partition, evidence, loss, rng=rng, time_limit=time_limit)
 
 
 def _evidence(similarity: Any) -> Evidence:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import validate
 from partita.draws import Draws, as_draws, is_few, streams
 from partita.errors import InvalidValueError
 from partita.similarity import Similarity, posterior_similarity
@@ -15,8 +14,11 @@ from partita.similarity import Similarity, posterior_similarity
 if TYPE_CHECKING:
     from partita.typing import FloatArray, Needs
 
-LARGE = 5_000  # items up to which π̂ is made as a matrix, unless a matrix is what was given
-_DENSE_ITEMS = 20_000  # items up to which it may be made for those who ask for it
+# What is made follows from these numbers, never from the memory that happens to be free: what does
+# not fit is refused, with the alternative named.
+LARGE = 5_000  # items up to which every search has π̂ as a matrix (200 MB)
+_DENSE_ITEMS = 20_000  # items up to which a loss or search that needs the matrix gets it (3.2 GB)
+_COPIED = 1_000_000_000  # labels up to which all items' are copied for a search (1 GB, a byte each)
 
 
 class Evidence:
@@ -111,20 +113,16 @@ class Evidence:
     def is_large(self) -> bool:
         """Whether π̂ is to be worked on through the draws or landmarks, not as a matrix.
 
-        It is for the number of items and the memory to say, however many draws there are.
+        The number of items decides, however many draws there are.
         """
         if self._draws is None or self.has_dense or self._held:
             return False
-        return not self.has_few_items or not self._has_room
+        return not self.has_few_items
 
     @property
     def has_few_items(self) -> bool:
         """Whether there are no more items than a matrix is made for without being asked."""
         return self.n_items <= LARGE
-
-    @property
-    def _has_room(self) -> bool:
-        return validate.has_free(16 * self.n_items**2)
 
     @property
     def _lacks_matrix(self) -> bool:
@@ -133,8 +131,8 @@ class Evidence:
 
     @property
     def can_be_held(self) -> bool:
-        """Whether a copy of the labels of all items and draws takes but a part of the memory."""
-        return self.draws.labels.nbytes <= validate.free_memory() // 4
+        """Whether the labels of all items and draws may be copied for a search."""
+        return self.draws.labels.size <= _COPIED
 
     @cached_property
     def distinct(self) -> Draws:
@@ -143,11 +141,10 @@ class Evidence:
 
     @property
     def similarity(self) -> Similarity:
-        """The similarity; from draws, a matrix for few items where half of the memory holds it."""
+        """The similarity; from draws, a matrix up to 5,000 items, 20,000 if draws are held."""
         if self._similarity is None:
-            n = self.draws.n_items
-            fits = n <= _DENSE_ITEMS and self._has_room
-            kind = "dense" if fits and not (self.streams and self.is_large) else "implicit"
+            is_small = self.n_items <= (LARGE if self.streams else _DENSE_ITEMS)
+            kind = "dense" if is_small else "implicit"
             self._similarity = posterior_similarity(self.draws, kind=kind, n_jobs=self.n_jobs)
         return self._similarity
 
@@ -190,8 +187,7 @@ def can_serve(needs: Needs, evidence: Evidence) -> bool:
 def in_memory(draws: Draws) -> Draws:
     """Bring draws here that are few, wherever they are; others, and those in memory, stay."""
     labels: Any = draws.labels
-    here = isinstance(labels, np.ndarray)
-    if here or not is_few(draws) or labels.nbytes > validate.free_memory() // 4:
+    if isinstance(labels, np.ndarray) or not is_few(draws):
         return draws
     return draws._with(labels=np.asarray(labels))
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 IntArray: TypeAlias = NDArray[np.integer[Any]]
+Doubles: TypeAlias = NDArray[np.float64]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 BoolArray: TypeAlias = NDArray[np.bool_]
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None

@@ -7,7 +7,7 @@ import operator
 import os
 import secrets
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path as _Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from partita.typing import FloatArray, IntArray, Seed
 
 T = TypeVar("T")
-_FEW_BYTES = 1 << 24  # a process that has come so far has these; to ask takes its time
+FEW_BYTES = 1 << 24  # a process that has come so far has these; to ask takes its time
 _FEW_CELLS = 12  # so few may be labels even where most of them differ
 
 
@@ -290,10 +290,10 @@ def positions(name: str, index: Any, n: int) -> NDArray[np.intp]:
 
 def weights(name: str, value: Any, n: int) -> FloatArray:
     """Return ``n`` non-negative weights, not all zero."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidTypeError(f"`{name}` must be numbers; got {value!r}.") from None
+    given = np.asarray(value)
+    if given.dtype.kind not in "buif":  # of complex numbers NumPy drops a part, text it reads
+        raise InvalidTypeError(f"`{name}` must be real numbers; got {given.dtype}.")
+    array = given.astype(np.float64)
     if array.shape != (n,):
         raise InvalidValueError(
             f"`{name}` must be one number for each of the {n} draws; got shape {array.shape}."
@@ -301,8 +301,10 @@ def weights(name: str, value: Any, n: int) -> FloatArray:
     bad = array[~(np.isfinite(array) & (array >= 0))]
     if bad.size:
         raise InvalidValueError(f"`{name}` must be finite and not negative; got {bad[0]}.")
-    if not 0 < array.sum() < math.inf:
-        raise InvalidValueError(f"`{name}` must have a positive, finite sum; got {array.sum()}.")
+    with np.errstate(over="ignore"):
+        total = array.sum()
+    if not 0 < total < math.inf:
+        raise InvalidValueError(f"`{name}` must have a positive, finite sum; got {total}.")
     return array
 
 
@@ -352,25 +354,45 @@ def n_jobs(value: int | None) -> int:
     return number
 
 
-def free_memory() -> int:
-    """Bytes that can be allocated now: what the machine and the container both allow."""
+def free_memory(system: str = "/") -> int:
+    """Bytes that can be allocated now: the machine, its control groups and the process allow them.
+
+    ``system`` is where ``/proc`` and ``/sys`` are found.
+    """
     import psutil
 
     free = int(psutil.virtual_memory().available)
-    limit, used = _Path("/sys/fs/cgroup/memory.max"), _Path("/sys/fs/cgroup/memory.current")
-    with suppress(OSError, ValueError):  # no control group, or one without a limit ("max")
-        free = min(free, int(limit.read_text()) - int(used.read_text()))
+    for limit, used in _group_limits(_Path(system)):
+        with suppress(OSError, ValueError):  # no such file, or no limit ("max")
+            free = min(free, int(limit.read_text()) - int(used.read_text()))
+    with suppress(ImportError):  # Windows
+        import resource
+
+        limit_of_process, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit_of_process != resource.RLIM_INFINITY:
+            free = min(free, limit_of_process - psutil.Process().memory_info().vms)
     return max(free, 0)
 
 
-def has_free(n_bytes: int) -> bool:
-    """Whether so many bytes can be allocated now; a few are taken to be there, unasked."""
-    return n_bytes <= _FEW_BYTES or n_bytes <= free_memory()
+def _group_limits(system: _Path) -> Iterator[tuple[_Path, _Path]]:
+    """Files of the limit and the use of this process's control group and of those around it."""
+    with suppress(OSError):
+        for line in (system / "proc/self/cgroup").read_text().splitlines():
+            _, kinds, name = line.split(":", 2)
+            top, names = system / "sys/fs/cgroup", ("memory.max", "memory.current")
+            if "memory" in kinds.split(","):  # version 1
+                top, names = top / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            elif kinds:
+                continue
+            group = top / name.strip("/")
+            for place in (group, *group.parents):
+                if place.is_relative_to(top):
+                    yield place / names[0], place / names[1]
 
 
 def fits_in_memory(what: str, n_bytes: int, instead: str) -> None:
     """Refuse an allocation larger than the memory that is free, saying what to do instead."""
-    if n_bytes <= _FEW_BYTES:
+    if n_bytes <= FEW_BYTES:
         return
     free = free_memory()
     if n_bytes > free:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from types import ModuleType
 
 import pytest
 
@@ -38,7 +39,15 @@ def test_every_page_is_in_the_table_of_contents():
     assert "gallery/index" in index
 
 
-ROOMS = (*pt._ROOMS, "uncertainty")
+def test_files_that_contributing_lists_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `([\w./]+\.(?:py|hpp))` \|", text, re.MULTILINE)
+    assert 10 < len(named) < 15
+    assert [name for name in named if not (ROOT / "src" / "partita" / name).exists()] == []
+
+
+PUBLIC = {name for name in pt.__all__ if isinstance(getattr(pt, name), ModuleType)}
+ROOMS = (*sorted(PUBLIC), "uncertainty")
 
 
 def listed(room):
@@ -55,7 +64,7 @@ def listed(room):
 
 
 def test_the_api_lists_every_public_name():
-    wanted = set(pt.__all__) - set(pt._ROOMS) - {"__version__"}
+    wanted = set(pt.__all__) - PUBLIC - {"__version__"}
     assert listed("partita") == wanted
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita.distributed import _items
 from partita.draws import (
     DenseCounts,
     SparseCounts,
@@ -17,6 +16,7 @@ from partita.draws import (
     offsets_of,
     own_sums,
 )
+from partita.parallel import items as _items
 
 
 @pytest.fixture
@@ -68,9 +68,9 @@ def test_cells_that_are_not_empty_are_those_of_the_whole_table(draws, partition,
 def test_sums_over_an_items_own_cells_are_those_of_the_similarity(draws, partition, monkeypatch):
     matrix = pt.posterior_similarity(draws, kind="dense").to_dense()
     expected = (matrix * (partition[:, None] == partition)).sum(axis=1)
-    np.testing.assert_allclose(own_sums(draws, partition, 60), expected)
+    np.testing.assert_allclose(own_sums(draws, partition), expected)
     monkeypatch.setattr(_counts, "_CELLS", 0)
-    np.testing.assert_allclose(own_sums(draws, partition, 60), expected)
+    np.testing.assert_allclose(own_sums(draws, partition), expected)
 
 
 @pytest.mark.parametrize("name", sorted(pt.losses.NAMES))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
-from types import SimpleNamespace
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_a_chain_that_breaks_off_leaves_what_was_there_and_its_draws_beside(tmp_
     assert sorted(os.listdir(tmp_path)) == ["a.npy", "a.part.npy"]
     assert "2 draws so far are in" in caught.value.__notes__[0]
     assert pt.read_draws(tmp_path / "a.part.npy") == pt.Draws([[0, 1], [0, 0]])
-    with pytest.raises(pt.errors.FileError, match=r"2 draws of a chain.*resume=True"):
+    with pytest.raises(pt.errors.FileError, match=r"draws of a chain.*resume=True"):
         pt.DrawsWriter(path)
     with pt.DrawsWriter(path, resume=True) as writer:
         assert (writer.n_draws, writer.n_items) == (2, 2)
@@ -72,7 +73,6 @@ def test_draws_so_far_can_be_read_after_every_draw(tmp_path, capsys):
             assert early == expected
             if m == 1:
                 first = early
-            np.testing.assert_array_equal(np.load(writer.partial), expected.labels)
         with pytest.raises(pt.errors.FileError, match=r"not there yet.*a\.part\.npy"):
             pt.read_draws(tmp_path / "a.npy")
         assert main(["info", writer.partial, "--format", "csv"]) == 0
@@ -85,60 +85,61 @@ def test_draws_so_far_can_be_read_after_every_draw(tmp_path, capsys):
 KILLED = """
 import os, sys
 import numpy as np, partita as pt
-from partita.io import _growing
-left = int(sys.argv[2])
-write = _growing._write
-def counted(file, at, data):
-    global left
-    left -= 1
-    if left < 0:
-        write(file, at, data[: len(data) // 2] if at else b"")
-        os._exit(9)
-    write(file, at, data)
-_growing._write = counted
 writer = pt.DrawsWriter(sys.argv[1])
-for m in range(6):
-    writer.write(np.arange(300) % (2 if m < 3 else 300))
+for m in range(int(sys.argv[2])):
+    writer.write(np.arange(300) % (m + 1))
+with open(writer.partial, "ab") as file:
+    file.write(b"half a row")
+os._exit(9)
 """
 
 
-@pytest.mark.parametrize("n_writes", [2, 6, 8, 9])
-def test_a_kill_at_any_moment_leaves_the_draws_so_far(tmp_path, n_writes):
-    """Writes of rows and headers in turn; the fourth draw makes all of them wider first."""
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.npy"), str(n_writes)])
+@pytest.mark.parametrize("n_draws", [1, 4])
+def test_a_kill_in_the_middle_of_a_row_leaves_the_draws_so_far(tmp_path, n_draws):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.npy"), str(n_draws)])
     assert done.returncode == 9
-    n_draws = min((n_writes - 1) // 2, 3)
-    rows = [np.arange(300) % 2] * 3 + [np.arange(300)]
+    rows = [np.arange(300) % (m + 1) for m in range(n_draws)]
     part = tmp_path / "a.part.npy"
-    if n_draws:
-        assert pt.read_draws(part) == pt.Draws(np.stack(rows[:n_draws]))
-        assert pt.read_draws(part, stored=True).n_draws == n_draws
+    assert pt.read_draws(part) == pt.Draws(np.stack(rows))
+    assert pt.read_draws(part, stored=True).n_draws == n_draws
     with pt.DrawsWriter(tmp_path / "a.npy", resume=True) as writer:
         assert writer.n_draws == n_draws
-        writer.write(rows[3])
-    assert pt.read_draws(tmp_path / "a.npy") == pt.Draws(np.stack([*rows[:n_draws], rows[3]]))
+        writer.write(rows[0])
+    assert pt.read_draws(tmp_path / "a.npy") == pt.Draws(np.stack([*rows, rows[0]]))
 
 
-def test_a_full_disk_is_said_and_the_draws_before_are_kept(tmp_path, monkeypatch):
-    path = tmp_path / "a.npy"
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs a limit on the size of files")
+def test_a_full_disk_is_said_and_the_draws_before_are_kept(tmp_path):
+    """A limit on the size of files stands in for a full disk."""
+    path, row = tmp_path / "a.npy", np.arange(1000) % 7
     writer = pt.DrawsWriter(path)
-    writer.write([0, 0, 1])
-    full = SimpleNamespace(
-        seek=lambda at: None, write=full_disk, truncate=writer._file._file.truncate
-    )
-    with monkeypatch.context() as patch:
-        patch.setattr(writer._file, "_file", full)
-        with pytest.raises(pt.errors.FileError, match=r"a\.part\.npy.*No space left"):
-            writer.write([0, 1, 1])
-    assert pt.read_draws(writer.partial) == pt.Draws([[0, 0, 1]])
-    writer.write([0, 1, 0])  # there is room again
+    writer.write(row)
+    with limit_of_file_size(os.path.getsize(writer.partial) + 50):
+        for _ in range(2):
+            with pytest.raises(pt.errors.FileError, match=r"a\.part\.npy.*The draws so far"):
+                writer.write(row)
+        assert pt.read_draws(writer.partial) == pt.Draws([row])
+    writer.write(row[::-1])  # there is room again
+    no_room = pytest.raises(pt.errors.FileError, match=r"a\.npy.*close the writer again")
+    with limit_of_file_size(500), no_room:
+        writer.close()
     writer.close()
-    assert pt.read_draws(path) == pt.Draws([[0, 0, 1], [0, 1, 0]])
+    assert pt.read_draws(path) == pt.Draws([row, row[::-1]])
     assert os.listdir(tmp_path) == ["a.npy"]
 
 
-def full_disk(data):
-    raise OSError(28, "No space left on device")
+@contextmanager
+def limit_of_file_size(n_bytes):
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    heard = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, heard)
 
 
 def test_what_cannot_be_put_in_its_place_is_kept_and_can_be_closed_again(tmp_path):
@@ -148,7 +149,7 @@ def test_what_cannot_be_put_in_its_place_is_kept_and_can_be_closed_again(tmp_pat
     path.mkdir()
     for _ in range(2):
         with pytest.raises(
-            pt.errors.FileError, match=r"chain\.npy' cannot be written.*chain\.part\.npy"
+            pt.errors.FileError, match=r"chain\.npy' is a directory.*chain\.part\.npy"
         ):
             writer.close()
     writer.write([0, 1, 1])
@@ -168,22 +169,12 @@ def test_a_writer_says_what_it_has_and_writes_no_other_format(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a.npy"]
 
 
-def test_a_file_that_was_finished_but_not_put_in_its_place_is_carried_on_with(tmp_path):
-    path, partial = tmp_path / "chain.npy", tmp_path / "chain.part.npy"
-    with pt.DrawsWriter(path) as writer:
-        writer.write([0, 0, 1])
-    path.rename(partial)
-    with pt.DrawsWriter(path, resume=True) as writer:
-        writer.write([0, 1, 2])
-    assert pt.read_draws(path).labels.tolist() == [[0, 0, 1], [0, 1, 2]]
-
-
 def test_only_a_file_that_a_writer_left_is_carried_on_with(tmp_path):
     np.save(tmp_path / "a.part.npy", np.zeros((2, 3), np.uint8))
     with pytest.raises(pt.errors.FileError, match="move it away"):
         pt.DrawsWriter(tmp_path / "a.npy", resume=True)
-    (tmp_path / "a.part.npy").write_bytes(b"no such thing")
-    with pytest.raises(pt.errors.FileError, match="does not begin like"):
+    (tmp_path / "a.part.npy").write_bytes(b"no such thing" * 20)
+    with pytest.raises(pt.errors.FileError, match="move it away"):
         pt.DrawsWriter(tmp_path / "a.npy", resume=True)
     os.mkdir(tmp_path / "b.npy")
     with pytest.raises(pt.errors.FileError, match="directory"):
@@ -199,12 +190,6 @@ def test_draws_of_other_items_and_no_draws_are_refused(tmp_path):
     with pytest.raises(pt.errors.InvalidValueError, match="at least one draw"):
         broken_off(pt.DrawsWriter(tmp_path / "b.npy"), [])
     assert os.listdir(tmp_path) == ["a.part.npy"]
-
-
-def test_only_files_that_can_be_read_in_blocks_stay_stored(tmp_path):
-    (tmp_path / "a.csv").write_text("0,0,1\n0,1,1\n")
-    with pytest.raises(pt.errors.InvalidValueError, match="`stored` needs"):
-        pt.read_draws(tmp_path / "a.csv", stored=True)
 
 
 @pytest.mark.parametrize("weights", [None, "ones", "random"])
@@ -259,20 +244,6 @@ def test_ctrl_c_in_an_update_counts_no_draw_twice(monkeypatch, when):
     np.testing.assert_array_equal(builder.similarity(), pt.posterior_similarity(labels))
 
 
-def test_a_similarity_that_does_not_fit_is_said_in_plain_words(monkeypatch):
-    monkeypatch.setattr("partita.validate.free_memory", lambda: 100)
-    with pytest.raises(
-        pt.errors.OutOfMemoryError, match=r"^Two matrices of 3 by 3 items.* would take 144 bytes"
-    ):
-        pt.SimilarityBuilder().update([0, 0, 1])
-
-
-def test_a_file_in_place_of_a_folder_is_said_as_a_folder_that_is_not_there(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(pt.errors.FileError, match="cannot be written: there is no directory"):
-        pt.DrawsWriter(tmp_path / "file" / "a.npy")
-
-
 @pytest.mark.parametrize("name", ["a.npy", "a.zarr"])
 def test_a_finished_chain_is_not_resumed_from_nothing(tmp_path, name):
     path = tmp_path / name
@@ -283,8 +254,9 @@ def test_a_finished_chain_is_not_resumed_from_nothing(tmp_path, name):
     assert pt.read_draws(path).n_draws == 1
 
 
-def test_a_chain_that_broke_off_before_its_first_draw_begins_again(tmp_path):
-    (tmp_path / "a.part.npy").write_bytes(b"")
+@pytest.mark.parametrize("left", [b"", b"\x93NUMPY\x01"])
+def test_a_chain_that_broke_off_before_its_first_draw_begins_again(tmp_path, left):
+    (tmp_path / "a.part.npy").write_bytes(left)
     with pt.DrawsWriter(tmp_path / "a.npy", resume=True) as writer:
         assert writer.n_draws == 0
         writer.write([0, 1, 1])

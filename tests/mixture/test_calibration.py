@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from tests.mixture import chains
 
-from partita.draws import Draws
 from partita.mixture import (
     Conjugate,
-    DirichletProcess,
     Independent,
-    assembly,
     component_parameters,
     sample_mixture,
 )
@@ -35,9 +31,10 @@ def seat(rng, n, concentration):
     return np.array(labels)
 
 
-def simulate(rng, n, prior):
+def simulate(rng, n, prior, concentration=None):
     """Concentration, partition and data from the model."""
-    concentration = rng.gamma(2.0)
+    if concentration is None:
+        concentration = rng.gamma(2.0)
     labels = seat(rng, n, concentration)
     X = np.empty((n, 2))
     for k in range(labels.max() + 1):
@@ -80,23 +77,22 @@ def test_ranks_are_uniform(name):
 @pytest.mark.parametrize("name", PRIORS)
 def test_geweke(name):
     """Data redrawn given parameters, then a scan: the chain must stay in the prior."""
-    prior, n, rounds = PRIORS[name], 6, 6000
+    prior, n, rounds, concentration = PRIORS[name], 6, 6000, 1.3
     rng = np.random.default_rng(5)
-    concentration, labels, X = simulate(rng, n, prior)
+    _, labels, X = simulate(rng, n, prior, concentration)
+    words = {"prior": prior, "concentration": concentration, "n_draws": 1, "n_burn": 0}
     seen = []
     for r in range(rounds):
-        model = assembly.make_model(prior.complete(X, "full"), DirichletProcess(), (2.0, 1.0, 2.0))
-        state = chains.fresh(model, labels, concentration, seed=r)
-        _, rows, traces = chains.advance(model, state, n_draws=1, sm=1, re=1)
-        labels, concentration = rows[0].astype(int), traces[0, 1]
-        means, covariances = component_parameters(Draws([labels]), X, prior=prior, rng=r).of_draw(0)
+        draws = sample_mixture(X, start=labels, rng=r, **words)
+        labels = draws.labels[0].astype(int)
+        means, covariances = component_parameters(draws, X, prior=prior, rng=r).of_draw(0)
         X = np.array([rng.multivariate_normal(means[k], covariances[k]) for k in labels])
-        seen.append((labels.max() + 1, concentration, labels[0] == labels[1], abs(X[0, 0]) < 2))
+        seen.append((labels.max() + 1, labels[0] == labels[1], abs(X[0, 0]) < 2))
     seen = np.array(seen, float)
     forward = []
     for _ in range(4000):
-        a, c, Y = simulate(rng, n, prior)
-        forward.append((c.max() + 1, a, c[0] == c[1], abs(Y[0, 0]) < 2))
+        _, c, Y = simulate(rng, n, prior, concentration)
+        forward.append((c.max() + 1, c[0] == c[1], abs(Y[0, 0]) < 2))
     forward = np.array(forward, float)
     batches = seen.reshape(30, -1, seen.shape[1]).mean(axis=1)
     error = np.sqrt(batches.var(axis=0, ddof=1) / 30 + forward.var(axis=0) / len(forward))

@@ -1,36 +1,28 @@
-"""Marginals, draws of parameters and random numbers, against scipy."""
+"""Marginals of clusters and draws of their parameters, against scipy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import gammaln
 from tests.mixture import exact
 
-from partita import kernels
-from partita.mixture import Conjugate, DirichletProcess, Independent, assembly
+from partita.draws import Draws
+from partita.mixture import Conjugate, Independent, component_parameters, sample_mixture
 
 B2 = np.array([[1.5, 0.4], [0.4, 0.8]])
 
 
-def model_of(X, prior, shape="full"):
-    return assembly.make_model(prior.complete(X, shape), DirichletProcess(), (0.0, 0.0, 1.0))
-
-
-def log_marginal(model, X):
-    """Log marginal of one cluster of all rows, in the units of X."""
-    x = model.x
-    sums = assembly.products(x, model.prior.shape).sum(axis=0)
-    out = np.empty(1)
-    kernels.mixture_marginal.log_marginals(
-        model.prior,
-        np.array([x.shape[0]]),
-        x.sum(axis=0)[None],
-        sums[None],
-        assembly.make_scratch(model),
-        out,
+def log_marginal(X, prior, covariance="full"):
+    """Of one cluster of all rows: the log joint density of a chain that stays there."""
+    a = 1e-250
+    draws = sample_mixture(
+        X, prior=prior, covariance=covariance, concentration=a, start="one", n_draws=1, n_burn=0
     )
-    return out[0] + model.log_joint_const
+    assert draws.labels.max() == 0
+    n = len(X)
+    return draws.traces["log_joint"][0] - (gammaln(n) + gammaln(a + 1) - gammaln(a + n))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 40])
@@ -39,9 +31,9 @@ def test_independent_plane(n, far):
     rng = np.random.default_rng(n)
     X = rng.normal(size=(n, 2)) * [1, 2] + far
     mean, cov = np.array([0.3, -0.2]), np.array([[4.0, 1.0], [1.0, 2.0]])
-    model = model_of(X, Independent(mean, cov, np.linalg.inv(B2), 3.5))
+    prior = Independent(mean, cov, np.linalg.inv(B2), 3.5)
     wanted = exact.log_marginal_independent(X, mean, cov, B2, 3.5, points=601)
-    assert log_marginal(model, X) == pytest.approx(wanted, abs=2e-6)
+    assert log_marginal(X, prior) == pytest.approx(wanted, abs=2e-6)
 
 
 @pytest.mark.parametrize("df", [0.7, 1.0, 3.0])
@@ -50,22 +42,22 @@ def test_independent_plane(n, far):
 def test_independent_line(n, df, shift):
     """Also where the data are far out in the prior: the scale integral then has two modes."""
     X = np.random.default_rng(n).normal(size=(n, 1)) + shift
-    model = model_of(X, Independent([0.0], [[1.0]], [[2.0]], df))
+    prior = Independent([0.0], [[1.0]], [[2.0]], df)
     wanted = exact.log_marginal_independent(X, [0.0], np.eye(1), np.eye(1) / 2, df, points=20001)
     if shift:
         # The grid above is centred on the data; the prior's own mode needs one of its own.
         mu = np.linspace(-40, 60, 400001)
         logs = exact.log_given_mean(X, mu[:, None], np.eye(1) / 2, df) + stats.norm.logpdf(mu)
         wanted = logs.max() + np.log(np.trapezoid(np.exp(logs - logs.max()), mu))
-    assert log_marginal(model, X) == pytest.approx(wanted, abs=2e-6)
+    assert log_marginal(X, prior) == pytest.approx(wanted, abs=2e-6)
 
 
 @pytest.mark.parametrize("n", [1, 4, 30])
 def test_conjugate(n):
     X = np.random.default_rng(n).normal(size=(n, 2)) + 1
-    model = model_of(X, Conjugate([0.5, 0.0], 0.3, np.linalg.inv(B2), 3.5))
+    prior = Conjugate([0.5, 0.0], 0.3, np.linalg.inv(B2), 3.5)
     wanted = exact.log_marginal_conjugate(X, [0.5, 0.0], 0.3, B2, 3.5)
-    assert log_marginal(model, X) == pytest.approx(wanted, abs=1e-9)
+    assert log_marginal(X, prior) == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("prior", ["independent", "conjugate"])
@@ -80,28 +72,32 @@ def test_diagonal_is_a_product_of_lines(prior):
             return Conjugate(np.zeros(len(cols)), 0.2, R, 2.5)
         return Independent(np.zeros(len(cols)), np.diag(var[cols]), R, 2.5)
 
-    together = log_marginal(model_of(X, make([0, 1, 2]), "diagonal"), X)
-    apart = sum(log_marginal(model_of(X[:, [j]], make([j])), X[:, [j]]) for j in range(3))
+    together = log_marginal(X, make([0, 1, 2]), "diagonal")
+    apart = sum(log_marginal(X[:, [j]], make([j])) for j in range(3))
     assert together == pytest.approx(apart, abs=1e-8)
 
 
-def test_spherical_by_integration():
+@pytest.mark.parametrize("prior", ["independent", "conjugate"])
+def test_spherical_by_integration(prior):
     """tau ~ Gamma(df/2, rate b/2) and mu integrated by scipy, coordinate by coordinate."""
     from scipy.integrate import quad
 
     X = np.random.default_rng(1).normal(size=(4, 2)) + np.array([1.0, -2.0])
-    var, b, df = np.array([2.0, 5.0]), 1.7, 3.0
+    var, b, df, k0 = np.array([2.0, 5.0]), 1.7, 3.0, 0.3
 
     def at(tau):
         value = stats.gamma.pdf(tau, df / 2, scale=2 / b)
         for j in range(2):
-            cov = np.eye(4) / tau + var[j]
+            cov = np.eye(4) / tau + (var[j] if prior == "independent" else 1 / (k0 * tau))
             value *= stats.multivariate_normal.pdf(X[:, j], np.zeros(4), cov)
         return value
 
     wanted = np.log(quad(at, 0, np.inf, epsabs=0, epsrel=1e-11, limit=200)[0])
-    prior = Independent(np.zeros(2), np.diag(var), np.eye(2) / b, df)
-    assert log_marginal(model_of(X, prior, "spherical"), X) == pytest.approx(wanted, abs=1e-7)
+    given = {
+        "independent": Independent(np.zeros(2), np.diag(var), np.eye(2) / b, df),
+        "conjugate": Conjugate(np.zeros(2), k0, np.eye(2) / b, df),
+    }
+    assert log_marginal(X, given[prior], "spherical") == pytest.approx(wanted, abs=1e-7)
 
 
 @pytest.mark.parametrize("n", [1, 3, 25])
@@ -109,20 +105,10 @@ def test_parameters_are_drawn_from_their_posterior(n):
     """Posterior moments by quadrature: E[mu], E[mu mu'], E[T] = (df + n) E[A(mu)^-1]."""
     X = np.random.default_rng(n).normal(size=(n, 2)) + np.array([2.0, 0.0])
     df = 4.0
-    model = model_of(X, Independent(np.zeros(2), np.eye(2), np.linalg.inv(B2), df))
+    prior = Independent(np.zeros(2), np.eye(2), np.linalg.inv(B2), df)
     m = 40_000
-    means, roots = np.empty((m, 2)), np.zeros((m, 2, 2))
-    kernels.mixture_marginal.draw_many(
-        model.prior,
-        n,
-        model.x.sum(axis=0),
-        assembly.products(model.x, 0).sum(axis=0),
-        means,
-        roots,
-        assembly.make_scratch(model),
-        assembly.seed_state(np.random.SeedSequence(0)),
-    )
-    T = np.einsum("mki,mkj->mij", np.tril(roots), np.tril(roots))
+    drawn = component_parameters(Draws(np.zeros((m, n), np.uint8)), X, prior=prior, rng=0)
+    means, T = drawn.means, np.linalg.inv(drawn.covariances)
     axis = np.linspace(-6, 6, 401)
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1)
     logs = exact.log_given_mean(X, grid, B2, df) - 0.5 * (grid**2).sum(-1)
@@ -140,13 +126,15 @@ def test_parameters_are_drawn_from_their_posterior(n):
     assert stats.kstest(at, "uniform").pvalue > 1e-3
 
 
-def test_random_numbers():
-    state = assembly.seed_state(np.random.SeedSequence(7))
-    out = np.empty(50_000)
-    kernels.mixture_random.sample_uniform(state, out)
-    assert stats.kstest(out, "uniform").pvalue > 1e-3
-    kernels.mixture_random.sample_normal(state, out)
-    assert stats.kstest(out, "norm").pvalue > 1e-3
-    for shape in (0.3, 1.0, 7.5):
-        kernels.mixture_random.sample_gamma(state, shape, out)
-        assert stats.kstest(out, stats.gamma(shape).cdf).pvalue > 1e-3
+@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize("df", [0.6, 3.0, 1e6])
+def test_conjugate_parameters_on_the_line(n, df):
+    """1/variance ~ Gamma((df + n)/2) and mu given it, in closed form."""
+    X = np.random.default_rng(2).normal(size=(n, 1))
+    k, m = 0.5 + n, X.sum() / (0.5 + n)
+    prior = Conjugate([0.0], 0.5, [[1.0]], df)
+    drawn = component_parameters(Draws(np.zeros((20_000, n), np.uint8)), X, prior=prior, rng=1)
+    T, mu = 1 / drawn.covariances[:, 0, 0], drawn.means[:, 0]
+    rate = (1 + (X**2).sum() - k * m**2) / 2
+    assert stats.kstest(T * rate, stats.gamma((df + n) / 2).cdf).pvalue > 1e-3
+    assert stats.kstest((mu - m) * np.sqrt(k * T), "norm").pvalue > 1e-3

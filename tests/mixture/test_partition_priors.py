@@ -1,108 +1,18 @@
-"""Runs without data reproduce the priors of the partition, whatever moves are used."""
+"""The numbers that priors of the partition give the sampler, against their definitions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
-from tests.mixture import chains, exact
 
+from partita.draws import Draws
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.mixture import (
-    DirichletProcess,
     FiniteMixture,
-    Independent,
     PitmanYor,
-    assembly,
     partition_priors,
+    predictive_density,
 )
-
-N = 6
-
-
-def seating(rows, concentration, discount):
-    """Probabilities by the restaurant's sequential rule."""
-    out = []
-    for row in rows:
-        p, sizes = 1.0, []
-        for i, k in enumerate(row):
-            if k == len(sizes):
-                p *= (concentration + discount * len(sizes)) / (concentration + i)
-                sizes.append(1)
-            else:
-                p *= (sizes[k] - discount) / (concentration + i)
-                sizes[k] += 1
-        out.append(p)
-    return np.array(out)
-
-
-def finite(rows, prior):
-    """Sum over the number of components of multinomial-Dirichlet probabilities."""
-    k = np.arange(1, 3000)
-    p_k = np.exp(prior.log_components(k))
-    assert p_k.sum() == pytest.approx(1.0)
-    out = []
-    for row in rows:
-        sizes = np.bincount(row)
-        t, g = sizes.size, prior.gamma
-        with np.errstate(divide="ignore"):
-            ways = np.where(k >= t, np.exp(gammaln(k + 1) - gammaln(np.maximum(k - t, 0) + 1)), 0)
-        inside = np.exp(
-            gammaln(g * k) - gammaln(g * k + N) + (gammaln(sizes + g) - gammaln(g)).sum()
-        )
-        out.append((p_k * ways * inside).sum())
-    return np.array(out)
-
-
-ROWS = exact.partitions(N)
-PRIORS = {
-    "dirichlet": (DirichletProcess(), seating(ROWS, 1.3, 0.0)),
-    "pitman-yor": (PitmanYor(0.4), seating(ROWS, 1.3, 0.4)),
-    "mfm": (FiniteMixture(0.7), finite(ROWS, FiniteMixture(0.7))),
-    "mfm-poisson": (
-        FiniteMixture(1.0, "poisson", 2.0),
-        finite(ROWS, FiniteMixture(1.0, "poisson", 2.0)),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", PRIORS)
-@pytest.mark.parametrize(
-    ("items", "sm", "re"), [("explicit", 0, 0), ("explicit", 1, 1), ("none", 2, 1)]
-)
-def test_prior_alone(name, items, sm, re):
-    """The proposals still look at the data, which must not matter."""
-    prior, wanted = PRIORS[name]
-    assert wanted.sum() == pytest.approx(1.0)
-    X = np.random.default_rng(0).normal(size=(N, 1))
-    model = assembly.make_model(
-        Independent().complete(X, "full"), prior, (0.0, 0.0, 1.3), with_data=False
-    )
-    state = chains.fresh(model, np.zeros(N, np.int64), 1.3)
-    thin = 5 if items == "none" else 1
-    _, labels, _ = chains.advance(
-        model, state, n_draws=100_000, thin=thin, items=items, sm=sm, re=re
-    )
-    assert exact.total_variation(labels, ROWS, wanted) < 0.02
-    n_clusters = np.bincount(labels.max(axis=1) + 1, minlength=N + 1)[1:] / len(labels)
-    of_rows = np.array([max(row) + 1 for row in ROWS])
-    exactly = np.array([wanted[of_rows == t].sum() for t in range(1, N + 1)])
-    assert np.abs(n_clusters - exactly).max() < 0.01
-
-
-@pytest.mark.parametrize("prior", [DirichletProcess(), PitmanYor(0.3)])
-def test_concentration_given_nothing_is_its_prior(prior):
-    """Without data the concentration must come out as Gamma(2, rate 1)."""
-    from scipy import stats
-
-    X = np.random.default_rng(0).normal(size=(N, 1))
-    model = assembly.make_model(
-        Independent().complete(X, "full"), prior, (2.0, 1.0, 2.0), with_data=False
-    )
-    state = chains.fresh(model, np.zeros(N, np.int64), 2.0)
-    _, _, traces = chains.advance(model, state, n_draws=20_000, thin=5)
-    values = traces[::10, 1]
-    assert stats.kstest(values, stats.gamma(2.0).cdf).pvalue > 1e-3
 
 
 def test_names_and_refusals():
@@ -171,11 +81,17 @@ def test_v_that_cannot_be_summed_is_refused():
 
 
 def test_a_prediction_places_one_item_more():
-    from partita.mixture import assembly, priors
-
-    prior = partition_priors.FiniteMixture()
+    """Of one cluster of six items the density is p(new) m(y) + p(joins) f(y), one f for all."""
     data = np.random.default_rng(0).normal(size=(6, 1))
-    resolved = priors.named("independent", None).complete(data, "full")
-    model = assembly.make_model(resolved, prior, (0.0, 0.0, 1.0), n_new=1)
-    seven = prior.log_v(7, 7)
-    assert np.allclose(model.sizes.log_more[1:6], np.diff(seven)[1:6])
+    draws = Draws(np.zeros((1, 6), np.uint8))
+
+    def density(**words):
+        return predictive_density(draws, data, [0.5], rng=0, **words)[0]
+
+    # The Dirichlet process, whose p(new) is known, twice: what m and f are at 0.5.
+    chances = np.array([[1 / 7, 6 / 7], [3 / 9, 6 / 9]])
+    m_and_f = np.linalg.solve(chances, [density(concentration=1.0), density(concentration=3.0)])
+    prior = FiniteMixture(0.7)
+    v = np.exp(prior.log_v(7, 7))
+    weights = np.array([0.7 * v[2], (6 + 0.7) * v[1]])
+    assert density(partition=prior) == pytest.approx(weights @ m_and_f / weights.sum(), rel=1e-9)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import partita as pt
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.nmf import _compress, _hals, factorize_ranks
-from partita.nmf._compress import coarsen, merge
-from partita.nmf._readings import normalized
-from partita.nmf._starts import nndsvd
-from partita.nmf._target import as_target, of_array
+from partita.nmf import Factors
+from partita.nmf.readings import normalized, spread
+from partita.nmf.representatives import representatives
+from partita.nmf.starts import nndsvd
+from partita.nmf.target import as_target
 
 
 def test_a_planted_factorisation_is_found_again():
@@ -73,23 +71,6 @@ def test_more_items_than_a_compressed_start_needs():
         assert_allclose(fit.objective, value, rtol=1e-9)
 
 
-@pytest.mark.parametrize("model", ["ls", "offset"])
-@pytest.mark.parametrize("rank", [5, 9])
-def test_compression_ends_where_the_whole_matrix_does(rank, model, monkeypatch):
-    """With a gap in the spectrum after the rank (5 clusters), and beyond it."""
-    draws = pt.datasets.simulate_draws(220, 80, n_clusters=5, noise=0.3, rng=2)
-    psm = pt.posterior_similarity(draws).to_dense().copy()
-    small = _hals.compressed(as_target(psm, dense_only=True), rank)
-    assert small.gap_after(rank) == (rank == 5)
-    quick = pt.factorize(psm, model=model, rank=rank, n_init=4, rng=0)
-    monkeypatch.setattr(_hals, "SMALL", 1000)
-    plain = pt.factorize(psm, model=model, rank=rank, n_init=4, rng=0)
-    assert quick.objective <= plain.objective * 1.002
-    assert_allclose(np.sort(quick.restart_objectives), np.sort(plain.restart_objectives), rtol=0.01)
-    fitted = quick.W @ quick.H + (0 if quick.offset is None else quick.offset[:, None])
-    assert_allclose(quick.objective, 0.5 * ((psm - fitted) ** 2).sum(), rtol=1e-9)
-
-
 def test_readings_leave_the_product_alone():
     rng = np.random.default_rng(0)
     W, H = rng.random((7, 3)), rng.random((3, 7))
@@ -107,8 +88,7 @@ def test_readings_leave_the_product_alone():
 
 
 def test_nndsvd_and_given_starts(psm):
-    target = as_target(psm, dense_only=True)
-    W, H = nndsvd(target, 4)
+    W, H = nndsvd(psm, 4)
     assert (W > 0).all()
     assert_allclose(W, H.T)
     for model in ("ls", "kl", "symmetric"):
@@ -160,12 +140,14 @@ def test_matrices_that_are_none(psm):
         pt.factorize(psm, rank=2, init=psm)
 
 
-def test_merging_finds_equal_items_and_nothing_else(psm):
-    assert merge(psm) is None
+def test_equal_items_are_one_and_nothing_else(psm):
+    plain = representatives(as_target(psm), 4, 0)
+    assert (plain.mass == 1).all()
+    assert sorted(plain.items) == list(range(60))
     twice = np.repeat(np.repeat(psm, 2, axis=0), 2, axis=1)
-    merged = merge(twice)
-    assert merged.sizes.tolist() == [2] * 60
-    assert np.array_equal(merged.group, np.repeat(np.arange(60), 2))
+    merged = representatives(as_target(twice), 4, 0)
+    assert merged.mass.tolist() == [2] * 60
+    assert np.array_equal(merged.matrix[merged.group[:, None], merged.group], twice)
 
 
 def test_galaxy_rank_three(galaxy_draws):
@@ -194,45 +176,85 @@ def test_galaxy_fast_against_mu(galaxy_draws, model):
     assert np.mean(np.array(ratios) <= 1.0) >= 0.9
 
 
-@pytest.mark.parametrize("model", ["kl", "ns"])
-def test_skipping_zeros_changes_nothing(model, monkeypatch):
-    from partita.nmf import _common
-
-    draws = pt.datasets.simulate_draws(90, 40, n_clusters=5, noise=0.05, rng=2)
-    psm = pt.posterior_similarity(draws).to_dense()
-    assert 0.3 < np.mean(psm == 0) < 1
-    skipped = pt.factorize(psm, model=model, rank=6, n_init=3, rng=0)
-    monkeypatch.setattr(_common, "WORTH_SKIPPING", -1.0)
-    whole = pt.factorize(psm, model=model, rank=6, n_init=3, rng=0)
-    assert np.allclose(skipped.restart_objectives, whole.restart_objectives, rtol=1e-6)
-    assert np.array_equal(skipped.labels, whole.labels)
+def uneven(n, clusters, ratio=0.85):
+    """Sizes that fall by a ratio, the rest in the first."""
+    share = ratio ** np.arange(clusters)
+    sizes = np.maximum(1, np.round(share / share.sum() * n)).astype(int)
+    sizes[0] += n - sizes.sum()
+    return np.repeat(np.arange(clusters), sizes)
 
 
-@pytest.mark.parametrize(("whole", "linked"), [(300, 300), (100, 300), (100, 120)])
-def test_groups_of_items_that_are_alike_hold_one_cluster_each(whole, linked, monkeypatch):
-    monkeypatch.setattr(_compress, "WHOLE", whole)
-    monkeypatch.setattr(_compress, "LINKED", linked)
-    draws = pt.datasets.simulate_draws(300, 200, n_clusters=6, noise=0.05, rng=0)
-    truth = pt.estimate(draws).labels
-    found = coarsen(pt.posterior_similarity(draws).to_dense())
-    assert found.sizes.size == pytest.approx(linked / _compress.COARSE, rel=0.1)
-    assert np.array_equal(found.sizes, np.bincount(found.group))
-    assert np.array_equal(found.first, np.unique(found.group, return_index=True)[1])
-    assert np.array_equal(truth[found.first][found.group], truth)
+SHAPES = {  # posteriors of at least 150 items with more clusters than factors
+    "even": (np.arange(200) % 12, 0.10),
+    "uneven": (uneven(160, 15), 0.12),
+    "many": (np.arange(150) % 25, 0.08),
+    "noisy": (np.arange(240) % 10, 0.30),
+    "large": (uneven(400, 20, 0.9), 0.15),
+}
 
 
-@pytest.mark.parametrize("model", ["kl", "ns"])
-def test_restarts_that_begin_in_two_ways_end_no_worse_than_rs(model):
-    """Ten equal clusters and four factors, where a least-squares beginning alone is a poor one."""
-    rng, rank = np.random.default_rng(1), 4
-    planted = np.arange(120) % 10
-    labels = np.where(rng.random((100, 120)) < 0.1, rng.integers(0, 10, (100, 120)), planted)
-    psm = pt.posterior_similarity(labels).to_dense()
-    rs = pt.factorize(psm, model=model, rank=rank, n_init=10, solver="mu", rng=0)
-    target = replace(of_array(np.array(psm)), mixed=True)
-    words = {"model": model, "ranks": [rank], "n_init": 10, "seed": 0, "n_jobs": 1}
-    (fit,) = factorize_ranks(target, solver="fast", **words)
-    assert fit.objective <= 1.02 * rs.objective
-    (half,) = factorize_ranks(target, solver="fast", **(words | {"n_init": 1}))
-    alone = pt.factorize(psm, model=model, rank=rank, n_init=1, rng=0)
-    assert half.objective == alone.objective  # the first begins as ever
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["ls", "kl", "ns", "offset"])
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+def test_fewer_factors_than_clusters(shape, model):
+    """The default solver ends no higher than R's updates from the same starts."""
+    truth, noise = SHAPES[shape]
+    rng, n = np.random.default_rng(0), truth.size
+    moved = rng.random((200, n)) < noise
+    draws = np.where(moved, rng.integers(0, truth.max() + 1, (200, n)), truth)
+    psm = pt.posterior_similarity(draws)
+    most = 1.001 if model in ("ls", "offset") else 1.02
+    for rank in (2, 3, 5):
+        how = {"model": model, "rank": rank, "rng": 0, "n_init": 10}
+        fast, slow = (pt.factorize(psm, solver=one, **how).objective for one in ("fast", "mu"))
+        assert fast <= slow * most
+
+
+def test_the_spread_of_memberships_is_that_of_restarts():
+    """Factors matched, the largest range of a membership; nothing of two restarts."""
+    rng = np.random.default_rng(0)
+    H = rng.random((3, 20))
+    other = H.copy()
+    other[:, 4] = [0.2, 0.3, 0.5]
+    H[:, 4] = [0.1, 0.3, 0.6]
+
+    def one(H):
+        return Factors(H.T.copy(), H)
+
+    found = spread([one(H), one(H[[2, 0, 1]]), one(other)], np.arange(3), 0)
+    assert found[4] == pytest.approx(0.1, abs=0.02)
+    assert np.delete(found, 4).max() < 0.02
+    assert np.isnan(spread([one(H), one(other)], np.arange(2), 0)).all()
+
+
+@pytest.mark.parametrize("model", ["ls", "kl", "ns", "symmetric"])
+def test_seeds_agree_where_the_spread_is_small(model):
+    """Memberships of two seeds to 0.02, factors matched, where the spread is under 0.02."""
+    from scipy.optimize import linear_sum_assignment
+
+    draws = pt.datasets.simulate_draws(150, 300, n_clusters=5, noise=0.3, rng=1)
+    psm = pt.posterior_similarity(draws)
+    n_compared = 0
+    for rank in (3, 5, 7):
+        one, two = (pt.factorize(psm, model=model, rank=rank, rng=seed) for seed in (0, 1))
+        if abs(one.objective / two.objective - 1) > 1e-6:
+            continue
+        P, Q = one.memberships, two.memberships
+        Q = Q[:, linear_sum_assignment(-P.T @ Q)[1]]
+        small = (one.membership_spread < 0.02) & (two.membership_spread < 0.02)
+        n_compared += int(small.sum())
+        assert np.abs(P - Q)[small].max(initial=0) < 0.02
+    assert n_compared > 100
+
+
+def test_open_memberships_are_said(draws, tmp_path):
+    """An estimate warns of them, keeps them in its file, and its plot shows them."""
+    pytest.importorskip("matplotlib")
+    with pytest.warns(pt.errors.PartitaWarning, match="memberships of .* are not determined"):
+        best = pt.estimate(draws, loss="vi", search="nmf-kl", rng=0)
+    assert (best.membership_spread > pt.nmf.OPEN).any()
+    best.save(tmp_path / "best.npz")
+    again = pt.Estimate.load(tmp_path / "best.npz")
+    assert np.array_equal(again.membership_spread, best.membership_spread)
+    ax = pt.plots.memberships(again)
+    assert "left open by the fit" in [text.get_text() for text in ax.get_legend().get_texts()]

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita import distributed
 from partita import evidence as evidence_module
+from partita import parallel
 from partita.cli import main
 from partita.draws import _blocks
-from partita.nmf import _streamed
 from partita.search import NMF
 
 
@@ -26,16 +25,16 @@ def some():
 def up_after(monkeypatch):
     """A time limit is so many looks at the clock, not seconds."""
 
-    class Looked(distributed.Clock):
+    class Looked(parallel.Stop):
         looks = 0
 
-        def is_up(self):
+        def is_late(self):
             self.looks += 1
             return self.deadline < np.inf and self.looks > self.most
 
     def change(most):
         monkeypatch.setattr(Looked, "most", most, raising=False)
-        monkeypatch.setattr("partita.search.nmf.Clock", Looked)
+        monkeypatch.setattr("partita.search.nmf.Stop", Looked)
 
     return change
 
@@ -64,11 +63,10 @@ PATHS = [
 def test_the_ranks_that_were_done_are_as_ever(some, up_after, monkeypatch, where, model, how):
     if where == "device":
         pytest.importorskip("torch")
-        monkeypatch.setattr("partita.nmf._factorize.STACKED_ON_CPU", 0)
-    monkeypatch.setattr("partita.nmf._multiplicative.MAX_ITERATIONS", 20)
+    monkeypatch.setattr("partita.nmf.updates.MAX_ITERATIONS", 20)
     draws = places(some, where, monkeypatch)
     search = NMF(model, ranks=(2, 3, 5), n_init=2, **how)
-    whole = pt.estimate(draws, search=search, rng=0)
+    whole = pt.estimate(draws, search=search, rng=0, n_jobs=1)
     limited = pt.search.limited(search, 60.0)
     assert len(whole.path) == 3
     seen = set()
@@ -76,7 +74,7 @@ def test_the_ranks_that_were_done_are_as_ever(some, up_after, monkeypatch, where
         up_after(looks)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            best = pt.estimate(draws, search=limited, rng=0)
+            best = pt.estimate(draws, search=limited, rng=0, n_jobs=1)
         found = {step.rank: step for step in best.path}
         seen.add((len(found), bool(best.info.get("cut_short"))))
         assert best.expected_loss == pytest.approx(pt.expected_loss(best.labels, draws), rel=1e-9)
@@ -126,19 +124,7 @@ def test_the_shell_has_it(some, tmp_path, capsys):
     assert main([*words, "--time-limit", "1e-9"]) == 0
     said = capsys.readouterr()
     assert "found by nmf-kl" in said.out
-    assert "warning: --time-limit was too short for the ranks 2, 3," in said.err
-    assert "fewer --ranks or restarts (--restarts)" in said.err
+    assert "warning: `time_limit` was too short for the ranks 2, 3," in said.err
+    assert "fewer `ranks` or restarts (`n_init`)" in said.err
     assert main([*words, "--time-limit", "0"]) == 2
-    assert "--time-limit must lie in (0, inf)" in capsys.readouterr().err
-
-
-def test_landmarks_of_a_sample_are_numbered_as_all_draws_are(monkeypatch):
-    monkeypatch.setattr(_streamed, "N_SAMPLE", 160)
-    monkeypatch.setattr(_streamed, "_SAMPLED", 1)
-    monkeypatch.setattr("partita.nmf._landmarks.N_LANDMARKS", 20)
-    draws = pt.datasets.simulate_draws(400, 30, n_clusters=6, noise=0.3, rng=0).unique()
-    shared = _streamed.Streamed(draws, "kl", [6], 1, 0, 1)
-    assert shared.sample.size == 40
-    np.testing.assert_array_equal(
-        shared.landmarks.labels, np.asarray(draws.labels)[:, shared.items]
-    )
+    assert "`time_limit` must lie in (0, inf)" in capsys.readouterr().err

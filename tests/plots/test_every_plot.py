@@ -84,7 +84,14 @@ CALLS = {
     ),
     "traces": lambda c, _: plots.traces(c.draws),
     "history": lambda c, _: plots.search_history(c.best),
+    "parameters": lambda c, _: plots.parameters(described(c)),
 }
+
+
+def described(c):
+    widest = int(c.draws.n_clusters.max())
+    mu = np.random.default_rng(0).normal(size=(c.draws.n_draws, widest, 2))
+    return pt.cluster_parameters(c.best, c.draws, {"mu": mu}, method="items")
 
 
 def test_every_figure_is_tried_here():
@@ -139,6 +146,7 @@ def test_draws_in_the_figure_given(kind):
         ),
         "comparison": lambda: plots.comparison({"one": c.best}, c.draws, fig=figure),
         "traces": lambda: plots.traces(c.draws, fig=figure),
+        "parameters": lambda: plots.parameters(described(c), "mu", fig=figure),
     }
     found = calls[kind]()
     assert all(ax.get_figure() is figure for ax in found)

@@ -17,13 +17,6 @@ def test_history_ends_at_the_loss_reported(draws, search):
     assert values[share == 1].min() == pytest.approx(best.expected_loss, abs=1e-9)
 
 
-def test_a_search_on_some_draws_says_so(draws):
-    how = pt.search.Greedy(n_runs=2, max_draws=100)
-    share = pt.estimate(draws, loss="vi", search=how, rng=0).history[:, 2]
-    assert share.min() < 1
-    assert share.max() == 1
-
-
 def test_history_is_saved(draws, tmp_path):
     best = pt.estimate(draws, loss="vi", rng=0)
     best.save(tmp_path / "best.npz")

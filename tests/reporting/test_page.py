@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -15,7 +16,8 @@ import pytest
 
 import partita as pt
 from partita.errors import FileError, InvalidValueError
-from partita.reporting import _again, _content, _page
+
+LIBRARY_SHA256 = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
 
 
 def data_of(text):
@@ -24,6 +26,22 @@ def data_of(text):
 
 def unpack(packed):
     return np.frombuffer(base64.b64decode(packed["data"]), dtype=packed["kind"])
+
+
+def report_text(best, draws, folder, **more):
+    """The page of a report without other methods."""
+    path = pt.report(best, draws, folder / "out.html", comparison=False, **more)
+    return Path(path).read_text("utf-8")
+
+
+class OwnLoss:
+    needs = "draws"
+
+    def __call__(self, truth, labels):
+        return float(abs(len(set(truth)) - len(set(labels))))
+
+    def __repr__(self):
+        return "<own\nloss>"
 
 
 class Tags(HTMLParser):
@@ -80,8 +98,7 @@ def test_five_thousand_items_stay_small(large_report):
 
 def test_the_numbers_are_those_of_the_estimate(draws, tmp_path):
     best = pt.estimate(draws, search="nmf-kl", rng=0)
-    pt.report(best, draws, tmp_path / "report.html", comparison=False)
-    content = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    content = data_of(report_text(best, draws, tmp_path))
     step = content["steps"][content["chosen"]]
     np.testing.assert_array_equal(unpack(step["labels"]), best.labels)
     assert step["loss"] == best.expected_loss
@@ -102,8 +119,7 @@ def test_the_numbers_are_those_of_the_estimate(draws, tmp_path):
 
 def test_without_a_path_the_estimate_takes_its_place_among_cuts(draws, tmp_path):
     best = pt.estimate(draws, rng=0)
-    pt.report(best, draws, tmp_path / "report.html", comparison=False)
-    content = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    content = data_of(report_text(best, draws, tmp_path))
     assert len(content["steps"]) > 3
     step = content["steps"][content["chosen"]]
     np.testing.assert_array_equal(unpack(step["labels"]), best.labels)
@@ -129,30 +145,16 @@ def test_degenerate_draws(draws, tmp_path):
 @pytest.mark.parametrize("method", sorted(pt.search.METHODS))
 def test_every_method(draws, tmp_path, method):
     best = pt.estimate(draws, method=method)
-    text = Path(pt.report(best, draws, tmp_path / "report.html", comparison=False)).read_text(
-        "utf-8"
-    )
+    text = report_text(best, draws, tmp_path)
     assert f"Expected {best.loss_name} {best.expected_loss:.4g}" in text
 
 
 def test_a_loss_of_ones_own_and_weights(reference_arrays, tmp_path):
-    class CountOff:
-        needs = "draws"
-
-        def __call__(self, truth, labels):
-            return float(abs(len(set(truth)) - len(set(labels))))
-
-        def __repr__(self):
-            return "<CountOff>"
-
     weights = np.random.default_rng(0).random(400)
     draws = pt.Draws(reference_arrays["labels"], weights=weights)
-    best = pt.estimate(draws, loss=CountOff(), search="draws")
-    text = Path(pt.report(best, draws, tmp_path / "report.html", comparison=False)).read_text(
-        "utf-8"
-    )
-    assert "&lt;CountOff&gt;" in text
-    assert "<CountOff>" not in text
+    text = report_text(pt.estimate(draws, loss=OwnLoss(), search="draws"), draws, tmp_path)
+    assert "&lt;own" in text
+    assert "<own" not in text.replace("loss = ...  # one of your own: <own", "")
 
 
 def test_an_estimate_from_a_file(draws, tmp_path):
@@ -171,52 +173,40 @@ def test_says_how_to_get_it_again(hostile_report):
     assert "data=data, truth=truth, title=" in text
 
 
-class OwnLoss:
-    needs = "draws"
-
-    def __call__(self, truth, labels):
-        return float(abs(len(set(truth)) - len(set(labels))))
-
-    def __repr__(self):
-        return "<own\nloss>"
-
-
-NOTHING = {"data": None, "truth": None, "comparison": None, "density": None, "title": _again.TITLE}
+def calls_of(text):
+    """The Python on the page that makes it again."""
+    return html.unescape(re.search(r"<pre><code>(import .*?)</code>", text, re.S)[1]).splitlines()
 
 
 def test_the_call_of_draws_from_a_file_runs_and_gives_the_estimate(draws, tmp_path):
     draws.save(tmp_path / "some draws.npz")
     best = pt.estimate(draws, loss=pt.losses.Binder(2.0), search="average", rng=5)
-    text = _again.call(best, draws, tmp_path / "some draws.npz", "out.html", **NOTHING)
-    assert f"SHA-256 begins {_again.fingerprint(draws)[:12]}" in text
+    text = report_text(best, tmp_path / "some draws.npz", tmp_path)
+    lines = calls_of(text)
     names = {}
-    exec("\n".join(text.splitlines()[:-1]), names)
+    exec("\n".join(lines[:-1]), names)
     np.testing.assert_array_equal(names["best"].labels, best.labels)
-    assert text.splitlines()[-1] == "pt.report(best, draws, 'out.html')"
+    assert lines[-1] == "pt.report(best, draws, 'out.html', comparison=False)"
 
 
-def test_what_the_call_cannot_hold_is_said(draws):
+def test_what_the_call_cannot_hold_is_said(draws, tmp_path):
     best = pt.estimate(draws, loss=OwnLoss(), search="draws", rng=0)
-    given = {
-        "data": 1,
-        "truth": 1,
-        "comparison": False,
-        "density": {"prior": "paper"},
-        "title": "a",
-    }
-    text = _again.call(best, draws, draws, "out.html", **given)
-    assert "loss = ...  # one of your own: <own loss>\n" in text
-    assert "pt.estimate(draws, loss=loss, search='draws', rng=0)" in text
-    assert "data = ...  # the data, a row for each item: as given, not kept here\n" in text
-    assert "comparison=False, density={'prior': 'paper'}, title='a')" in text
-    compile(text, "call", "exec")
+    given = {"data": np.zeros((60, 2)), "truth": np.arange(60), "title": "a"}
+    density = {"prior": "paper"}
+    text = report_text(best, draws, tmp_path, **given, density=density)
+    call = "\n".join(calls_of(text))
+    assert "loss = ...  # one of your own: <own loss>\n" in call
+    assert "pt.estimate(draws, loss=loss, search='draws', rng=0)" in call
+    assert "data = ...  # the data, a row for each item: as given, not kept here\n" in call
+    assert "comparison=False, density={'prior': 'paper'}, title='a')" in call
+    compile(call, "call", "exec")
 
 
 def test_one_loss_along_the_slider(draws, tmp_path):
     """An estimate whose loss a file knew by name alone is scored with the rest of the slider."""
     pt.estimate(draws, loss=OwnLoss(), search="draws", rng=0).save(tmp_path / "best.npz")
     best = pt.Estimate.load(tmp_path / "best.npz")
-    text = Path(pt.report(best, draws, tmp_path / "r.html", comparison=False)).read_text("utf-8")
+    text = report_text(best, draws, tmp_path)
     content = data_of(text)
     assert content["loss"] == "vi"
     for step in content["steps"]:
@@ -231,8 +221,7 @@ def test_numbers_that_are_not_finite(reference_arrays, tmp_path):
     trace[[3, 7, 9]] = np.inf, -np.inf, np.nan
     draws = pt.Draws(reference_arrays["labels"], traces={"log joint": trace})
     best = pt.Estimate(draws.labels[0].astype(int), float("inf"), OwnLoss(), "by hand")
-    pt.report(best, draws, tmp_path / "report.html", comparison=False)
-    content = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    content = data_of(report_text(best, draws, tmp_path))
     assert content["traces"][1]["lines"][0]["y"][3] is None
     assert content["steps"][content["chosen"]]["loss"] is None
 
@@ -252,8 +241,7 @@ def test_half_a_surrogate_pair(draws, tmp_path):
 
 def test_true_classes_are_the_blocks_of_the_figure(draws, truth, tmp_path):
     best = pt.estimate(draws, method="minvi")
-    pt.report(best, draws, tmp_path / "report.html", truth=truth, comparison=False)
-    content = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    content = data_of(report_text(best, draws, tmp_path, truth=truth))
     shown = np.asarray(truth)[unpack(content["order"]).astype(int)]
     marked = np.zeros((60, 60), dtype=bool)
     for a, b, c, d in content["similarity"]["truth"]:
@@ -263,8 +251,7 @@ def test_true_classes_are_the_blocks_of_the_figure(draws, truth, tmp_path):
 
 def test_colours_are_those_of_the_figures(tmp_path):
     labels = np.arange(140) // 2
-    pt.report(labels, [labels, labels], tmp_path / "report.html", comparison=False)
-    content = data_of((tmp_path / "report.html").read_text(encoding="utf-8"))
+    content = data_of(report_text(labels, [labels, labels], tmp_path))
     assert content["colours"][:70] == pt.plots.palette(70)
 
 
@@ -282,28 +269,26 @@ def test_many_clusters_of_many_items_stay_small(tmp_path):
 def test_the_page_says_how_many_draws_it_shows(tmp_path):
     labels = np.arange(500) // 250
     draws = pt.Draws(np.where(np.arange(1_100)[:, None] % 2 == 0, labels, 0))
-    text = Path(pt.report(labels, draws, tmp_path / "r.html", comparison=False)).read_text("utf-8")
+    text = report_text(labels, draws, tmp_path)
     assert data_of(text)["similarity"]["note"] == "1,000 of 1,100 draws"
     assert "They are taken from 1,000 of 1,100 draws." in text
 
 
-def test_fingerprint_knows_partitions_not_labels():
-    same = [pt.Draws([[0, 0, 1]]), pt.Draws([[5, 5, 2]])]
-    other = pt.Draws([[0, 1, 1]])
-    assert _again.fingerprint(same[0]) == _again.fingerprint(same[1]) != _again.fingerprint(other)
+def test_the_fingerprint_knows_partitions_not_labels(tmp_path):
+    def fingerprint(labels):
+        text = report_text([0, 0, 1], pt.Draws(labels), tmp_path)
+        return re.search(r"SHA-256 begins ([0-9a-f]{12})", text)[1]
+
+    assert fingerprint([[0, 0, 1]]) == fingerprint([[5, 5, 2]]) != fingerprint([[0, 1, 1]])
 
 
-def test_packing_is_little_endian():
-    packed = _content.pack(np.array([1, 256], dtype=">u4"))
-    assert base64.b64decode(packed["data"]) == b"\x01\0\0\0\0\1\0\0"
-    assert packed["kind"] == "uint32"
-
-
-def test_the_library_is_what_it_says():
+def test_the_library_is_what_is_said_of_it():
     static = files("partita.reporting").joinpath("static")
-    library = static.joinpath(_page.LIBRARY).read_bytes()
-    assert hashlib.sha256(library).hexdigest() == _page.LIBRARY_SHA256
-    assert f"v{_page.LIBRARY_VERSION}" in library[:200].decode()
+    library = static.joinpath("plotly-cartesian.min.js").read_bytes()
+    said = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text("utf-8")
+    version = re.search(r"bundle (\d+\.\d+\.\d+)", said)[1]
+    assert f"v{version}" in library[:200].decode()
+    assert hashlib.sha256(library).hexdigest() == LIBRARY_SHA256
     assert "MIT License" in static.joinpath("plotly-cartesian.LICENSE").read_text()
 
 

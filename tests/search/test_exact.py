@@ -51,13 +51,8 @@ def test_branch_and_bound_agrees_with_enumeration(seed, monkeypatch):
     draws = pt.Draws(np.random.default_rng(seed).integers(0, 3, (5, 9)))
     every = pt.estimate(draws, loss="binder", search="exact").expected_loss
     monkeypatch.setattr("partita.search.exact.MOST_ITEMS", 3)
-    start = [pt.search.Candidate(np.arange(9))]
-    monkeypatch.setattr("partita.search.exact.search_greedily", lambda *_: start)
-
-    def far_off(shared, clock, labels):
-        labels[:] = np.arange(9)
-
-    monkeypatch.setattr("partita.search.exact._quick_start", far_off)
+    start = [pt.search.Candidate(np.arange(9))]  # far off
+    monkeypatch.setattr("partita.search.exact.Greedy.candidates", lambda *_, **__: start)
     branched = pt.estimate(draws, loss="binder", search="exact", rng=seed)
     assert_allclose(branched.expected_loss, every, atol=1e-12)
     assert branched.info["is_optimal"]
@@ -71,9 +66,9 @@ def test_beyond_a_few_items_other_losses_are_refused(draws):
 def test_time_may_run_out():
     draws = pt.Draws(np.random.default_rng(0).integers(0, 4, (300, 12)))
     with pytest.warns(pt.errors.PartitaWarning, match=LATE):
-        best = pt.estimate(draws, loss="vi", search=Exact(time_limit=0.05))
+        best = pt.estimate(draws, loss="nid", search=Exact(time_limit=0.05))
     assert not best.info["is_optimal"]
-    check_answer(best, draws, "vi")
+    check_answer(best, draws, "nid")
 
 
 def test_time_may_run_out_before_the_first_bound():
@@ -141,8 +136,8 @@ def test_nothing_better_is_found_by_other_searches(seed):
 @pytest.mark.parametrize(
     ("n", "loss", "place"),
     [
-        (11, "nid", "kernels.exact.search_draws"),
-        (9, "zero-one", "kernels.exact.next_labels"),
+        (11, "nid", "_core.visit_draws"),
+        (9, "zero-one", "extended"),
         (30, "binder", "_cliques.minimise"),
     ],
 )
@@ -172,25 +167,14 @@ def test_cut_short_it_is_no_worse_than_auto(monkeypatch, n, loss):
     pytest.importorskip("highspy")
     draws = pt.Draws(np.random.default_rng(n).integers(0, 3, (9, n)))
     auto = pt.estimate(draws, loss=loss, search=Greedy(), rng=5)
-    for place in ("kernels.exact.search_draws", "kernels.exact.search_similarity"):
-        monkeypatch.setattr(f"partita.search.exact.{place}", lambda *_: True)
+    for name in ("visit_draws", "visit_clusters"):
+        monkeypatch.setattr(f"partita._core.{name}", lambda *_: False)
     monkeypatch.setattr(
         "partita.search.exact._cliques.minimise", lambda _, own, *__, **___: (own, False, -np.inf)
     )
-    monkeypatch.setattr("partita.search.exact.Clock.is_up", _up_in("exact.py", "_visit"))
     best = pt.estimate(draws, loss=loss, search=Exact(time_limit=60), rng=5)
     assert not best.info["is_optimal"]
     assert best.expected_loss <= auto.expected_loss + 1e-12
-
-
-def _up_in(*place):
-    """A clock that is up where it is asked by this function of this file."""
-
-    def is_up(self):
-        asked = sys._getframe(1).f_code
-        return asked.co_filename.endswith(place[0]) and asked.co_name == place[1]
-
-    return is_up
 
 
 class Slow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,11 +12,7 @@ import partita as pt
 from partita import losses
 from partita.cli import main
 from partita.errors import PartitaWarning
-from partita.evidence import as_evidence
 from partita.search import NMF, Greedy, limited
-from partita.search._greedy_clock import Clock
-from partita.search._greedy_kinds import STARTS, Starts
-from partita.search._greedy_search import Settings
 
 LATE = "`time_limit` was too short"
 
@@ -56,35 +52,9 @@ def test_every_search_with_a_limit_says_so_once_or_not_at_all(some, name, search
     assert "cut_short" not in best.info
 
 
-@pytest.mark.parametrize("search", [Greedy(time_limit=600), Greedy(n_runs=3, time_limit=600)])
-def test_a_limit_that_ends_nothing_is_not_mentioned(some, search, monkeypatch):
-    asked = []
-
-    def up_after(most):
-        def is_up(self):
-            asked.append(1)
-            return len(asked) > most
-
-        monkeypatch.setattr("partita.distributed.Clock.is_up", is_up)
-
-    up_after(np.inf)
-    whole, said = said_by(some, search=search, rng=0)
-    assert not said
-    n_asked = len(asked)
-    asked.clear()
-    up_after(n_asked)  # the time is over right after it was asked for the last time
-    best, said = said_by(some, search=search, rng=0)
-    assert not said
-    assert best.expected_loss == whole.expected_loss
-    for most in (0, n_asked // 2):
-        asked.clear()
-        up_after(most)
-        assert len(said_by(some, search=search, rng=0)[1]) == 1
-
-
 def test_a_wanted_number_of_clusters_takes_many_searches_and_one_warning(some):
     search = Greedy(time_limit=1e-6)
-    _, said = said_by(some, search=search, n_clusters=59, rng=0)
+    _, said = said_by(some, loss=losses.VI(a=None), search=search, n_clusters=59, rng=0)
     assert len(said) == 1
 
 
@@ -102,10 +72,11 @@ def test_a_limit_is_that_of_the_whole_call_for_a_wanted_number_of_clusters(some,
 
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    best, said = said_by(some, search=[Slow(), Slow()], n_clusters=20, time_limit=1.0, rng=0)
+    how = {"loss": losses.VI(a=None), "search": [Slow(), Slow()], "time_limit": 1.0}
+    best, said = said_by(some, **how, n_clusters=20, rng=0)
     assert np.allclose(limits, [1.0, 0.6, 0.2])
     assert len(said) == 1
-    assert "find a weight of 'vi' that gives 20 clusters" in said[0]
+    assert "find a weight of VI that gives 20 clusters" in said[0]
     assert best.info["cut_short"]
     assert best.search == Slow(1.0)
     limits.clear()
@@ -113,7 +84,7 @@ def test_a_limit_is_that_of_the_whole_call_for_a_wanted_number_of_clusters(some,
     assert limits == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("loss", ["vi", "binder"])
+@pytest.mark.parametrize("loss", [losses.VI(a=None), losses.Binder(a=None), "vi"])
 def test_an_estimate_of_a_wanted_number_knows_that_it_was_cut_short(some, loss):
     with pytest.warns(PartitaWarning) as said:
         best = pt.estimate(some, loss=loss, n_clusters=30, time_limit=1e-6, rng=0)
@@ -132,13 +103,13 @@ def test_an_interrupt_between_weights_does_not_say_that_there_is_none(some):
                 raise KeyboardInterrupt
             yield pt.search.Candidate(np.zeros(60, dtype=np.int64))
 
-    with pytest.warns(PartitaWarning, match="interrupted before a weight of 'vi' that gives 20"):
-        best = pt.estimate(some, search=Once(), n_clusters=20, rng=0)
+    with pytest.warns(PartitaWarning, match="interrupted before a weight of VI that gives 20"):
+        best = pt.estimate(some, loss=losses.VI(a=None), search=Once(), n_clusters=20, rng=0)
     assert best.info["interrupted"]
 
 
 def test_starts_that_are_cut_short_are_not_mentioned_apart(some):
-    search = Greedy(starts=(Greedy(n_runs=2), NMF("ls", ranks=(2, 3))), time_limit=1e-6)
+    search = Greedy(starts=(Greedy(effort=2), NMF("ls", ranks=(2, 3))), time_limit=1e-6)
     _, said = said_by(some, search=search, rng=0)
     assert len(said) == 1
     assert "all that the search would have tried" in said[0]
@@ -154,32 +125,15 @@ def test_several_searches_say_each_their_own(some):
 @pytest.mark.parametrize("is_over", [False, True])
 def test_polishing_that_time_is_too_short_for(some, is_over, monkeypatch):
     if is_over:  # before the polishing, else in it
-        monkeypatch.setattr("partita.search.nmf.Clock.is_up", lambda self: self.left() is not None)
-        monkeypatch.setattr("partita.distributed._clock.is_up", lambda: False)
-        monkeypatch.setattr("partita.nmf._factorize.is_up", lambda: False)
+        monkeypatch.setattr("partita.search.nmf.Stop.is_late", lambda self: self.left() is not None)
+        monkeypatch.setattr("partita.parallel.stop.is_up", lambda: False)
     else:
-        monkeypatch.setattr("partita.search.nmf.Clock.left", lambda _: 1e-9)
+        monkeypatch.setattr("partita.search.nmf.Stop.left", lambda _: 1e-9)
     search = NMF("ls", ranks=(4,), n_init=1, polish=True, time_limit=600)
-    monkeypatch.setattr("partita.nmf._hals.is_up", lambda: False)
-    monkeypatch.setattr("partita.nmf._fast.is_up", lambda: False)
-    monkeypatch.setattr("partita.nmf._accelerate.is_up", lambda: False)
+    for name in ("descent", "factorization"):
+        monkeypatch.setattr(f"partita.nmf.{name}.is_up", lambda: False)
     _, said = said_by(some, search=search, rng=0)
     assert said == [f"{LATE} for all of the polishing (`polish`). Allow more seconds."]
-
-
-def test_ranks_in_one_stack_that_are_done_are_not_cut_short(some, monkeypatch):
-    pytest.importorskip("torch")
-    search = NMF("kl", ranks=(2, 3), n_init=2, solver="mu", device="torch:cpu", time_limit=600)
-    read = NMF.read
-
-    def late(self, fit):  # time runs out when all was done
-        monkeypatch.setattr("partita.distributed.Clock.is_up", lambda _: True)
-        return read(self, fit)
-
-    monkeypatch.setattr(NMF, "read", late)
-    best, said = said_by(some, search=search, rng=0)
-    assert not said
-    assert [step.rank for step in best.path] == [2, 3]
 
 
 def test_a_search_of_ones_own_may_say_so_too(some):
@@ -193,49 +147,15 @@ def test_a_search_of_ones_own_may_say_so_too(some):
     assert best.info["cut_short"]
 
 
-def test_exact_begins_with_what_auto_does():
-    plain, usual = Greedy(), Settings()
-    assert all(getattr(plain, one.name) == getattr(usual, one.name) for one in fields(usual))
-    assert {one.name for one in fields(usual)} == {one.name for one in fields(plain)} - {
-        "time_limit"
-    }
-
-
 @pytest.mark.filterwarnings("always:`time_limit` was too short")
 def test_the_shell_says_so_in_its_words(some, tmp_path, capsys):
     some.save(tmp_path / "draws.npz")
     words = ["estimate", str(tmp_path / "draws.npz"), "--seed", "0", "--format", "json"]
     assert main([*words, "--time-limit", "1e-6"]) == 0
     said = capsys.readouterr()
-    assert said.err.count("warning: --time-limit was too short for all that the search") == 1
+    assert said.err.count("warning: `time_limit` was too short for all that the search") == 1
     assert '"cut_short": true' in said.out
     assert main([*words, "--time-limit", "600"]) == 0
     said = capsys.readouterr()
     assert not said.err
     assert '"cut_short": false' in said.out
-
-
-def test_an_interrupt_is_not_said_to_be_a_limit(some, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("partita.search._greedy_run.Run.shake", interrupted)
-    with pytest.warns(PartitaWarning, match="interrupted") as said:
-        best = pt.estimate(some, search=Greedy(n_runs=2, time_limit=600), rng=0)
-    assert len(said) == 1
-    assert "cut_short" not in best.info
-
-
-def test_no_matrix_is_made_that_would_take_all_the_time(monkeypatch):
-    """A start that needs it is left out, and that is said."""
-    evidence = as_evidence(np.random.default_rng(0).integers(0, 3, (20, 30)))
-    clock = Clock(600.0)
-    starts = Starts(STARTS, losses.resolve("vi"), evidence, 30, clock, is_sized=True)
-    at = STARTS.index("losses")
-    counts = [int(i == at) for i in range(len(STARTS))]
-    monkeypatch.setattr("partita.search._greedy_kinds._PER_LABEL", 1e9)
-    assert not any(starts.of_kinds(counts, np.random.default_rng(0)))
-    assert clock.has_ended_work
-    assert not evidence.has_dense
-    monkeypatch.undo()
-    assert starts.of_kinds(counts, np.random.default_rng(0))[at]

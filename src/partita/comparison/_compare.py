@@ -16,10 +16,10 @@ from partita.comparison._scores import (
     rand_index,
     variation_of_information,
 )
-from partita.distributed import progress
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation import Estimate, estimate, warn_of_disagreement
 from partita.evidence import Evidence, as_evidence, can_serve
+from partita.parallel import progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ def compare(
     truth: Any = None,
     methods: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
     rng: Seed = None,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
     device: str | None = None,
 ) -> Comparison:
     """Run every method on the same data and evaluate every loss at every answer.
@@ -78,7 +78,7 @@ def compare(
     rng : int, SeedSequence or Generator, optional
         The same for every method.
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
     device : str, optional
         Where the methods that factorise do so, as for :func:`partita.estimate`.
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from importlib.resources import files
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from partita import validate
+from partita.io import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
-class Dataset:
+@dataclass(repr=False, frozen=True, eq=False)
+class Dataset(Shown):
     """Data to cluster.
 
     Parameters
@@ -32,6 +35,13 @@ class Dataset:
     truth: NDArray[np.int64] | None = None
     item_names: tuple[str, ...] | None = None
 
+    def __repr__(self) -> str:
+        n, p = self.data.shape
+        known = "" if self.truth is None else ", with known classes"
+        return (
+            f"Dataset({validate.count_text(n, 'item')}, {validate.count_text(p, 'column')}{known})"
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """Return the data as a DataFrame, a row an item."""
         import pandas as pd
@@ -41,7 +51,7 @@ class Dataset:
 
 def _rows(name: str) -> NDArray[Any]:
     text = files("partita.datasets").joinpath("data", name).read_text(encoding="utf-8")
-    return np.loadtxt(io.StringIO(text), delimiter=",", dtype=str, quotechar='"', ndmin=2)
+    return np.loadtxt(StringIO(text), delimiter=",", dtype=str, quotechar='"', ndmin=2)
 
 
 def load_galaxies() -> Dataset:

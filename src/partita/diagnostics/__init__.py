@@ -1,14 +1,14 @@
 """Can the chains be trusted: R-hat and effective sizes of what matters about partitions.
 
-Rows 1 to 6 of the design may be used here; ``estimation`` asks this room before it answers.
+``estimate`` asks ``disagreement`` before it answers.
 """
 
 from __future__ import annotations
 
+from partita.diagnostics._chains import Chains, monte_carlo_error
 from partita.diagnostics._diagnose import Diagnosis, diagnose, disagreement
 from partita.diagnostics._gap import Gap
 from partita.diagnostics._scalar import ess_bulk, ess_mean, rhat
-from partita.diagnostics._traces import Chains, monte_carlo_error
 
 __all__ = [
     "Chains",

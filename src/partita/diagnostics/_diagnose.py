@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import losses, validate
-from partita.diagnostics._gap import Gap, scan_pairs, spread
-from partita.diagnostics._traces import Chains
+from partita.diagnostics._chains import Chains
+from partita.diagnostics._gap import Gap, scan_pairs, spread, together
 from partita.diagnostics._verdict import judge
 from partita.draws import Draws, as_draws
+from partita.io import Shown, to_dataset
 from partita.partitions import canonical
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from numpy.typing import NDArray
 
     from partita.losses import Loss
@@ -25,7 +27,7 @@ _SCORED_ON = 1_000  # draws that each is scored on
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Shown):
     """What the chains say about themselves.
 
     Parameters
@@ -73,6 +75,17 @@ class Diagnosis:
 
     __repr__ = __str__
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table: one row a quantity."""
+        return self.frame
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the columns of the table along ``quantity``, with the verdict."""
+        variables = {str(name): (["quantity"], one.to_numpy()) for name, one in self.frame.items()}
+        about = {"verdict": self.verdict, "trusted": str(self.trusted)}
+        names = np.array([str(name) for name in self.frame.index])
+        return to_dataset(variables, about).assign_coords(quantity=names)
+
     def trace_frame(self) -> pd.DataFrame:
         """Return the trace of K: one row a draw, its chain, its position there and K."""
         import pandas as pd
@@ -90,7 +103,7 @@ def diagnose(
     *,
     loss: Any = "vi",
     n_pairs: int = 10,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
 ) -> Diagnosis:
     """Say whether draws can be trusted: whether their chains agree and are long enough.
 
@@ -110,7 +123,7 @@ def diagnose(
     n_pairs : int
         How many pairs of items to follow, at most; no item is in two.
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------
@@ -130,7 +143,8 @@ def diagnose(
     chosen = losses.resolve_distance(loss)
     n_jobs = validate.n_jobs(n_jobs)
     center = _center(labels, chains.draws, chosen, n_jobs)
-    scan = scan_pairs(chains, n_pairs=validate.integer("n_pairs", n_pairs, least=0), n_jobs=n_jobs)
+    n_pairs = validate.integer("n_pairs", n_pairs, least=0)
+    gap, doubtful = scan_pairs(chains, n_pairs=n_pairs, n_jobs=n_jobs)
     far = losses.distances(chosen, center[None, :], chains.draws, n_jobs=n_jobs)[0]
     center_name = "a central draw" if labels is None else "the estimate"
     rows: dict[str, Any] = {
@@ -138,21 +152,14 @@ def diagnose(
         f"{losses.name_of(chosen)} to {center_name}": far,
     }
     rows |= {f"trace {name}": trace for name, trace in chains.draws.traces.items()}
-    for pair in scan.doubtful:
-        rows[_pair_name(pair, chains.draws)] = _together(pair, chains.draws)
+    for pair in doubtful:
+        rows[_pair_name(pair, chains.draws)] = together(pair, chains.draws)
     frame = _frame(rows, chains)
-    found = judge(frame, scan.gap, chains)
-    return Diagnosis(
-        frame=frame,
-        gap=scan.gap,
-        n_clusters={
-            f"chain {c}": chains.draws.n_clusters[m]
-            for c, m in zip(chains.numbers.tolist(), chains.members, strict=True)
-        },
-        disagreements=found.disagreements,
-        shortages=found.shortages,
-        notes=found.notes,
-    )
+    traces = {
+        f"chain {c}": chains.draws.n_clusters[m]
+        for c, m in zip(chains.numbers.tolist(), chains.members, strict=True)
+    }
+    return Diagnosis(frame, gap, traces, *judge(frame, gap, chains))
 
 
 def _center(labels: Any, draws: Draws, loss: Loss, n_jobs: int) -> NDArray[np.int64]:
@@ -164,10 +171,6 @@ def _center(labels: Any, draws: Draws, loss: Loss, n_jobs: int) -> NDArray[np.in
     scored = draws.take(spread(draws.n_draws, _SCORED_ON))
     far = losses.distances(loss, offered, scored, n_jobs=n_jobs)
     return canonical(offered[int((far @ scored.probabilities).argmin())])
-
-
-def _together(pair: NDArray[np.int64], draws: Draws) -> NDArray[np.float64]:
-    return np.asarray(draws.labels[:, pair[0]] == draws.labels[:, pair[1]], dtype=np.float64)
 
 
 def _pair_name(pair: NDArray[np.int64], draws: Draws) -> str:

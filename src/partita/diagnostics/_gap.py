@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partita.distributed import blocks, map_blocks
+from partita.io import Shown
+from partita.parallel import blocks, map_blocks
 from partita.similarity import Similarity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.diagnostics._traces import Chains
+    from partita.diagnostics._chains import Chains
+    from partita.draws import Draws
 
 MOST_ITEMS = 5_000  # items whose pairs are all looked at
 _WORK = 400_000_000  # pairs of labels compared in some fifty milliseconds
 _CELLS = 10_000_000  # similarities held at a time
 
 
-@dataclass(frozen=True)
-class Gap:
+@dataclass(repr=False, frozen=True)
+class Gap(Shown):
     """The pair of items on which the chains differ most.
 
     Parameters
@@ -42,25 +44,16 @@ class Gap:
     similarities: tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
-class PairScan:
-    """What one pass over all pairs found.
+def scan_pairs(chains: Chains, *, n_pairs: int, n_jobs: int = 1) -> tuple[Gap, NDArray[np.int64]]:
+    """Compare the chains' similarity matrices, a block of rows at a time.
 
-    Parameters
-    ----------
+    If there are very many items, an evenly spaced sample of them is compared.
+
+    Returns
+    -------
     gap : Gap
     doubtful : ndarray of int64, shape (p, 2)
         Pairs of similarity nearest to 1/2, no item in two of them, the most doubtful first.
-    """
-
-    gap: Gap
-    doubtful: NDArray[np.int64]
-
-
-def scan_pairs(chains: Chains, *, n_pairs: int, n_jobs: int = 1) -> PairScan:
-    """Compare the chains' similarity matrices, a block of rows at a time.
-
-    Of very many items, some that are evenly spaced stand for all.
     """
     parts = chains.parts()
     names = [name for name, _ in parts]
@@ -93,7 +86,13 @@ def scan_pairs(chains: Chains, *, n_pairs: int, n_jobs: int = 1) -> PairScan:
         between=(names[a], names[b]),
         similarities=(float(each[a]), float(each[b])),
     )
-    return PairScan(gap, items[_disjoint(doubt, partner, n_pairs)])
+    return gap, items[_disjoint(doubt, partner, n_pairs)]
+
+
+def together(pair: tuple[int, int] | NDArray[np.int64], draws: Draws) -> NDArray[np.float64]:
+    """In which draws two items are in one cluster: ones and zeros."""
+    i, j = pair
+    return np.asarray(draws.labels[:, i] == draws.labels[:, j], dtype=np.float64)
 
 
 def spread(total: int, most: int) -> NDArray[np.int64]:

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from partita import validate
-from partita.diagnostics._gap import MOST_ITEMS
-from partita.diagnostics._scalar import LEAST_DRAWS, ess_mean
-from partita.draws import Draws
+from partita.diagnostics._chains import Chains
+from partita.diagnostics._gap import MOST_ITEMS, together
+from partita.diagnostics._scalar import LEAST_DRAWS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from partita.diagnostics._gap import Gap
-    from partita.diagnostics._traces import Chains
 
 RHAT = 1.05
 ESS_PER_CHAIN = 100
 GAP = 0.1
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """Sentences, by what they are about."""
-
-    disagreements: tuple[str, ...]
-    shortages: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def judge(frame: pd.DataFrame, gap: Gap, chains: Chains) -> Judgement:
-    """Hold the numbers against the limits."""
+def judge(
+    frame: pd.DataFrame, gap: Gap, chains: Chains
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Hold the numbers against the limits: sentences on disagreements, shortages and the rest."""
     disagreements = [*_rhat_too_large(frame, chains), *_gap_too_large(gap, chains)]
-    return Judgement(tuple(disagreements), tuple(_too_few(frame, chains)), tuple(_notes(chains)))
+    return tuple(disagreements), tuple(_too_few(frame, chains)), tuple(_notes(chains))
 
 
 def rhat_limit(n_chains: int, n_draws: int) -> float:
@@ -88,26 +79,16 @@ def _gap_too_large(gap: Gap, chains: Chains) -> list[str]:
 
 def _surprise(gap: Gap, chains: Chains) -> float:
     """The gap in standard errors, over what the largest of so many pairs reaches by chance."""
-    i, j = gap.items
     parts = dict(chains.parts())
-    p = [_pair_trace(parts[name], i, j) for name in gap.between]
-    effective = [_effective(trace, parts[name]) for trace, name in zip(p, gap.between, strict=True)]
+    effective = []
+    for part in (parts[name] for name in gap.between):
+        found = float(Chains.of(part).ess_mean(together(gap.items, part)))
+        effective.append(found if np.isfinite(found) else part.n_draws)
     pooled = sum(gap.similarities) / 2
     error = sqrt(max(pooled * (1 - pooled), 1e-12) * sum(1 / max(e, 1.0) for e in effective))
     n = chains.draws.n_items
     tried = max(n * (n - 1) / 2, 1) * max(len(parts) * (len(parts) - 1) / 2, 1)
     return gap.difference / error / (sqrt(2 * log(tried + 1)) + 2)
-
-
-def _pair_trace(draws: Draws, i: int, j: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.asarray(draws.labels[:, i] == draws.labels[:, j], dtype=np.float64)
-
-
-def _effective(trace: np.ndarray[tuple[int], np.dtype[np.float64]], draws: Draws) -> float:
-    if draws.weights is not None:
-        return float(1 / np.square(draws.probabilities).sum())
-    found = float(ess_mean(trace[None, :]))
-    return found if np.isfinite(found) else float(draws.n_draws)
 
 
 def _too_few(frame: pd.DataFrame, chains: Chains) -> list[str]:

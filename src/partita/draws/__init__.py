@@ -1,7 +1,7 @@
 """Posterior draws of a partition: the noun, the ways to read it, and a few that stand for many.
 
 Labels are in memory, or in a store that is read in blocks (``_stored``). Imports ``errors``,
-``validate``, ``typing``, ``partitions``, ``kernels``, ``distributed`` and ``io``.
+``validate``, ``typing``, ``partitions``, ``parallel`` and ``io``, and the core.
 """
 
 from partita.draws._blocks import (
@@ -27,16 +27,20 @@ from partita.draws._counts import (
 )
 from partita.draws._draws import Draws
 from partita.draws._log_weights import probabilities
-from partita.draws._read import as_draws, read_draws
 from partita.draws._representative import representative
 from partita.draws._stored import StoredLabels, pick_items
-from partita.draws._writer import DrawsWriter
+from partita.draws.overlaps import METHODS, Overlap, Reported, overlap_of_draws
+from partita.draws.read import as_draws, read_draws
+from partita.draws.writer import DrawsWriter
 
 __all__ = [
+    "METHODS",
     "MOST_HELD",
     "DenseCounts",
     "Draws",
     "DrawsWriter",
+    "Overlap",
+    "Reported",
     "SparseCounts",
     "StoredLabels",
     "as_draws",
@@ -48,6 +52,7 @@ __all__ = [
     "is_sparse",
     "joint_counts",
     "offsets_of",
+    "overlap_of_draws",
     "own_sums",
     "own_values",
     "pick_items",

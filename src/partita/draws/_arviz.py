@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.errors import InvalidValueError, MissingDependencyError
+from partita.errors import InvalidValueError
 from partita.io import WEIGHTS
 
 if TYPE_CHECKING:
     from partita.draws._draws import Draws
 
 
-def to_arviz(draws: Draws) -> Any:
+def to_arviz(draws: Draws, estimate: Any) -> Any:
     """Return an InferenceData (ArviZ before 1.0) or a DataTree; see ``Draws.to_arviz``."""
-    if find_spec("xarray") is None:
-        raise MissingDependencyError(
-            "`to_arviz` needs xarray, which is not installed; pip install 'partita[arviz]'."
-        )
     import xarray as xr
 
     chains = draws.chains
@@ -32,7 +28,11 @@ def to_arviz(draws: Draws) -> Any:
         )
     order = np.argsort(chains, kind="stable")
     shape = (lengths.size, int(lengths[0]))
-    labels = np.asarray(draws.labels)[order].reshape(*shape, draws.n_items)
+    labels = np.asarray(draws.labels)
+    starts = np.cumsum(draws.n_clusters) - draws.n_clusters
+    if draws.has_codes:
+        labels = draws.codes[starts[:, None] + labels]
+    labels = labels[order].reshape(*shape, draws.n_items)
     variables: dict[str, Any] = {"labels": (("chain", "draw", "item"), labels)}
     scalars = dict(draws.traces)
     if draws.weights is not None:
@@ -45,10 +45,19 @@ def to_arviz(draws: Draws) -> Any:
         "draw": np.arange(shape[1]),
         "item": np.arange(draws.n_items) if names is None else np.array(names, dtype=np.str_),
     }
-    posterior = xr.Dataset(variables, coords, {"created_by": "partita"})
+    groups = {"posterior": xr.Dataset(variables, coords, {"created_by": "partita"})}
+    if estimate is not None:
+        sizes = np.bincount((starts[:, None] + draws.labels).ravel())
+        shares = sizes / draws.n_items
+        bits = np.add.reduceat(-shares * np.log2(shares), starts)
+        invariant = {"n_clusters": draws.n_clusters, "entropy": bits}
+        dims = ("chain", "draw")
+        traces = {name: (dims, one[order].reshape(shape)) for name, one in invariant.items()}
+        beside = {name: coords[name] for name in (*dims, "item")}
+        groups["partita"] = estimate.to_xarray().assign(traces).assign_coords(beside)
     if find_spec("arviz") is not None:
         import arviz
 
         if hasattr(arviz, "InferenceData"):
-            return arviz.InferenceData(posterior=posterior)
-    return xr.DataTree.from_dict({"posterior": posterior})
+            return arviz.InferenceData(**groups, warn_on_custom_groups=False)
+    return xr.DataTree.from_dict(groups)

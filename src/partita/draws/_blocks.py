@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import Pieces, blocks, map_items, sum_items
+from partita import _core, validate
+from partita.parallel import Pieces, blocks, map_items, sum_items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.draws._draws import Draws
-    from partita.typing import FloatArray, IntArray
+    from partita.typing import Doubles, FloatArray, IntArray
 
-_LOOKUPS = 20_000_000  # label look-ups in one compiled call, some tens of milliseconds
+_LOOKUPS = 20_000_000  # label look-ups in one call of the core, some tens of milliseconds
 _LARGE = MOST_HELD = 50_000_000  # labels up to which draws are taken whole
 _TABLE = 1 << 28  # bytes of tables of counts made in one pass, at most
 
@@ -93,15 +93,15 @@ def counts_in(
 ) -> NDArray[np.int32]:
     """The items of every cluster of every draw in every cluster of ``labels``, in a block."""
     out = np.zeros((int(offsets[-1]), n_clusters), dtype=np.int32)
-    labels = np.ascontiguousarray(labels, dtype=np.uint32)
+    wanted = np.ascontiguousarray(labels, dtype=np.uint32)
     for part in _draws_at_once(block):
-        kernels.streaming.count(block[part], offsets[part], labels, out)
+        _core.count(block[part], offsets[part], wanted, out)
     return out
 
 
 def cluster_sums(
     draws: Draws, x: Any, width: int, *, n_jobs: int = 1, label: str = "cluster sums"
-) -> NDArray[np.float64]:
+) -> Doubles:
     """ZᵀX, shape (R, width): the sum of the rows of X in every cluster of every draw."""
     return sum_items(
         gathered, draws.labels, along=(x,), shared=(offsets_of(draws), width), n_jobs=n_jobs,
@@ -110,19 +110,17 @@ def cluster_sums(
 
 
 def gathered(
-    block: IntArray, items: slice, x: FloatArray, offsets: NDArray[np.int64], width: int
-) -> NDArray[np.float64]:
+    block: IntArray, items: slice, x: Doubles, offsets: NDArray[np.int64], width: int
+) -> Doubles:
     """A block's share of ZᵀX."""
     out = np.zeros((int(offsets[-1]), width))
     x = np.ascontiguousarray(x, dtype=np.float64)
     for part in _draws_at_once(block, width):
-        kernels.streaming.gather(block[part], offsets[part], x, out)
+        _core.gather(block[part], offsets[part], x, out)
     return out
 
 
-def spread(
-    draws: Draws, table: FloatArray, *, n_jobs: int = 1, label: str = "spreading"
-) -> NDArray[np.float64]:
+def spread(draws: Draws, table: Doubles, *, n_jobs: int = 1, label: str = "spreading") -> Doubles:
     """Z diag(w) G, shape (n, width), for a table G (R, width)."""
     shared = (offsets_of(draws), draws.probabilities, np.ascontiguousarray(table, np.float64))
     parts = map_items(scattered, draws.labels, shared=shared, n_jobs=n_jobs, label=label)
@@ -132,23 +130,25 @@ def spread(
 def scattered(
     block: IntArray, items: slice, offsets: NDArray[np.int64], weights: FloatArray,
     table: FloatArray,
-) -> NDArray[np.float64]:  # fmt: skip
+) -> Doubles:  # fmt: skip
     """A block of Z diag(w) G."""
     out = np.zeros((block.shape[1], table.shape[1]))
+    shares = np.ascontiguousarray(weights, dtype=np.float64)
+    values = np.ascontiguousarray(table, dtype=np.float64)
     for part in _draws_at_once(block, table.shape[1]):
-        kernels.streaming.spread(block[part], offsets[part], weights[part], table, out)
+        _core.spread(block[part], offsets[part], shares[part], values, 0, out.shape[0], out)
     return out
 
 
 def own_of(
     block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
-    weights: FloatArray, table: FloatArray,
-) -> NDArray[np.float64]:  # fmt: skip
+    weights: Doubles, table: Doubles,
+) -> Doubles:  # fmt: skip
     """Σ_m w_m table[row, own cluster] for the items of a block."""
     out = np.zeros(block.shape[1])
-    labels = np.ascontiguousarray(labels, dtype=np.uint32)
+    wanted = np.ascontiguousarray(labels, dtype=np.uint32)
     for part in _draws_at_once(block):
-        kernels.streaming.own(block[part], offsets[part], weights[part], labels, table, out)
+        _core.own(block[part], offsets[part], weights[part], wanted, table, out)
     return out
 
 
@@ -160,7 +160,7 @@ def labels_at_most(labels: Any) -> int:
 
 
 def _draws_at_once(block: IntArray, width: int = 1) -> list[slice]:
-    """Draws in runs that a compiled call finishes quickly."""
+    """Draws in runs that a call of the core finishes quickly."""
     each = block.shape[1] * max(1, width // 4)
     size = max(4, _LOOKUPS // max(1, each))
     return blocks(block.shape[0], size - size % 4)

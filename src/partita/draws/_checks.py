@@ -48,10 +48,10 @@ def chain_numbers(value: Any, n_draws: int) -> NDArray[np.int64]:
 
 def trace(name: str, value: Any, n_draws: int) -> NDArray[np.float64]:
     """Return one number a draw, read-only."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidTypeError(f"`traces[{name!r}]` must be numbers; got {value!r}.") from None
+    given = np.asarray(value)
+    if given.dtype.kind not in "biuf":
+        raise InvalidTypeError(f"`traces[{name!r}]` must be real numbers; got {given.dtype}.")
+    array = given.astype(np.float64)
     if array.shape != (n_draws,):
         raise InvalidValueError(
             f"`traces[{name!r}]` must be one number for each of the {n_draws} draws; got shape "
@@ -59,6 +59,42 @@ def trace(name: str, value: Any, n_draws: int) -> NDArray[np.float64]:
         )
     array.setflags(write=False)
     return array
+
+
+def words_or(numbers: NDArray[Any], given: Any) -> NDArray[Any]:
+    """Return labels as they were given: words where they were words, else the numbers."""
+    words = np.asarray(given)
+    is_text = words.dtype.kind in "UST"
+    if not is_text and words.dtype.kind == "O":
+        is_text = isinstance(words.flat[0], str)
+    return words.astype(np.str_).reshape(numbers.shape) if is_text else numbers
+
+
+def codes(value: Any, total: int) -> NDArray[Any]:
+    """Return one code a cluster of every draw in the smallest dtype, or none at all."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "UST" and array.size:
+        array = validate.whole_numbers("codes", array)
+        ends = np.min_scalar_type(array.min()), np.min_scalar_type(array.max())
+        array = array.astype(np.result_type(*ends))
+    if array.shape not in ((0,), (total,)):
+        raise InvalidValueError(
+            f"`codes` must be one for each of the {total} clusters of all draws, or empty; got "
+            f"shape {array.shape}."
+        )
+    return np.array(array)
+
+
+def codes_of(
+    codes: NDArray[Any], n_clusters: NDArray[np.int64], kept: NDArray[np.intp]
+) -> NDArray[Any]:
+    """Return the codes of some draws."""
+    if not codes.size:
+        return codes
+    ends = np.cumsum(n_clusters)
+    sizes = n_clusters[kept]
+    starts = np.repeat((ends - n_clusters)[kept] - (np.cumsum(sizes) - sizes), sizes)
+    return codes[starts + np.arange(starts.size)]
 
 
 def about(value: Any) -> dict[str, str | float]:

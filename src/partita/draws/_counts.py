@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import blocks, map_items, sum_items
+from partita import _core, validate
 from partita.draws._blocks import joint_counts, labels_at_most, offsets_of, own_of
+from partita.parallel import blocks, map_items, sum_items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.draws._draws import Draws
-    from partita.typing import FloatArray, IntArray
+    from partita.typing import Doubles, IntArray
 
     Counts: TypeAlias = "DenseCounts | SparseCounts"
 
 _CELLS = 50_000_000  # of a table that is kept whole
-_LOOKUPS = 4_000_000  # labels counted, or cells visited, in one compiled call
+_LOOKUPS = 4_000_000  # labels counted, or cells visited, in one call of the core
 _TOGETHER = 4  # tables without their empty cells that are counted in one pass
 
 
@@ -49,15 +49,11 @@ class DenseCounts:
         """The items in every cluster of the partition."""
         return np.asarray(self.table[: offsets[1]].sum(axis=0))
 
-    def joint(self, offsets: NDArray[np.int64], cell: FloatArray) -> NDArray[np.float64]:
+    def joint(self, offsets: NDArray[np.int64], cell: Doubles) -> Doubles:
         """Σ cell(count) over the cells of each draw."""
-        j = np.empty(offsets.size - 1)
-        kernels.streaming.joint(self.table, offsets, cell, j)
-        return j
+        return _core.cell_sums(self.table.ravel(), offsets * self.shape[1], cell)
 
-    def by_column(
-        self, offsets: NDArray[np.int64], alpha: FloatArray, cell: FloatArray
-    ) -> NDArray[np.float64]:
+    def by_column(self, offsets: NDArray[np.int64], alpha: Doubles, cell: Doubles) -> Doubles:
         """Σ alpha_m cell(count) over the cells of each column."""
         out = np.zeros(self.shape[1])
         weights = np.repeat(alpha, np.diff(offsets))
@@ -104,17 +100,20 @@ class SparseCounts:
         """(R, K)."""
         return self.starts.size - 1, self.n_columns
 
+    @property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """The table as the core takes it."""
+        return self.starts, self.columns, self.counts
+
     def __add__(self, other: SparseCounts) -> SparseCounts:
-        starts = np.empty_like(self.starts)
-        mine, its = (self.starts, self.columns), (other.starts, other.columns)
-        kernels.sparse.plus_starts(*mine, *its, starts)
+        starts = _core.starts_of_sum(self.arrays, other.arrays)
         size = int(starts[-1])
         validate.fits_in_memory(
             f"A table of {size:,} cells of clusters of draws by clusters", 8 * size,
             "thin the draws, or ask about partitions into fewer clusters.",
         )  # fmt: skip
         columns, counts = np.empty(size, np.int32), np.empty(size, np.int32)
-        kernels.sparse.plus(*mine, self.counts, *its, other.counts, starts, columns, counts)
+        _core.add_sparse(self.arrays, other.arrays, columns, counts)
         return SparseCounts(starts, columns, counts, self.n_columns)
 
     def row_sizes(self) -> NDArray[np.int64]:
@@ -128,28 +127,22 @@ class SparseCounts:
         found = np.bincount(self.columns[:last], self.counts[:last], self.n_columns)
         return found.astype(np.int64)
 
-    def joint(self, offsets: NDArray[np.int64], cell: FloatArray) -> NDArray[np.float64]:
+    def joint(self, offsets: NDArray[np.int64], cell: Doubles) -> Doubles:
         """Σ cell(count) over the cells of each draw."""
-        j = np.empty(offsets.size - 1)
-        for some in self.runs(offsets):
-            at = offsets[some.start : some.stop + 1]
-            kernels.sparse.joint(self.starts, self.counts, at, cell, j[some])
-        return j
+        return _core.cell_sums(self.counts, self.starts[offsets], cell)
 
-    def by_column(
-        self, offsets: NDArray[np.int64], alpha: FloatArray, cell: FloatArray
-    ) -> NDArray[np.float64]:
+    def by_column(self, offsets: NDArray[np.int64], alpha: Doubles, cell: Doubles) -> Doubles:
         """Σ alpha_m cell(count) over the cells of each column."""
         out = np.zeros(self.n_columns)
         for some in self.runs(offsets):
-            at = offsets[some.start : some.stop + 1]
-            kernels.sparse.by_column(
-                self.starts, self.columns, self.counts, at, alpha[some], cell, out
-            )
+            edges = self.starts[offsets[some.start : some.stop + 1]]
+            cells = slice(edges[0], edges[-1])
+            values = np.repeat(alpha[some], np.diff(edges)) * cell[self.counts[cells]]
+            out += np.bincount(self.columns[cells], values, out.size)
         return out
 
     def runs(self, offsets: NDArray[np.int64]) -> list[slice]:
-        """Draws in runs that a compiled call finishes quickly."""
+        """Draws in runs that a call of the core finishes quickly."""
         each = max(1, self.columns.size // (offsets.size - 1))
         return blocks(offsets.size - 1, max(1, _LOOKUPS // each))
 
@@ -219,7 +212,7 @@ def sparse_counts_in(
         some = block[part]
         room = np.empty((2, some.size), dtype=np.int32)
         at = np.empty(int(n_clusters[part].sum()) + 1, dtype=np.int64)
-        size = kernels.sparse.count(some, n_clusters[part], order, in_order, at, *room)
+        size = _core.count_sparsely(some, n_clusters[part], order, in_order, at, room[0], room[1])
         starts.append(at[:-1] + done)
         columns.append(room[0, :size].copy())
         counts.append(room[1, :size].copy())
@@ -231,9 +224,9 @@ def sparse_counts_in(
 
 
 def own_values(
-    draws: Draws, labels: IntArray, counts: Counts, values: FloatArray, *, n_jobs: int = 1,
+    draws: Draws, labels: IntArray, counts: Counts, values: Doubles, *, n_jobs: int = 1,
     label: str = "items",
-) -> NDArray[np.float64]:  # fmt: skip
+) -> Doubles:  # fmt: skip
     """Σ_m w_m of the value of item i's own cell in draw m, for every item i.
 
     ``values`` are of the cells of ``counts``: the shape of its table, or one for each cell kept.
@@ -249,21 +242,19 @@ def own_values(
 
 def own_of_sparse(
     block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
-    weights: FloatArray, starts: NDArray[np.int64], columns: NDArray[np.int32], values: FloatArray,
-) -> NDArray[np.float64]:  # fmt: skip
+    weights: Doubles, starts: NDArray[np.int64], columns: NDArray[np.int32], values: Doubles,
+) -> Doubles:  # fmt: skip
     """Σ_m w_m of the value of its own cell for the items of a block."""
     out = np.zeros(block.shape[1])
-    labels = np.ascontiguousarray(labels, dtype=np.int64)
+    wanted = np.ascontiguousarray(labels, dtype=np.int64)
     for part in blocks(block.shape[0], max(1, _LOOKUPS // block.shape[1])):
-        kernels.sparse.own(
-            block[part], offsets[part], weights[part], labels, starts, columns, values, out
+        _core.own_sparsely(
+            block[part], offsets[part], weights[part], wanted, starts, columns, values, out
         )
     return out
 
 
-def own_sums(
-    draws: Draws, labels: IntArray, n_clusters: int, *, n_jobs: int = 1
-) -> NDArray[np.float64]:
+def own_sums(draws: Draws, labels: IntArray, *, n_jobs: int = 1) -> Doubles:
     """Σ_j x_ij π̂_ij for every item i, with x_ij = 1 where ``labels`` agree."""
     (counts,) = contingency(draws, [labels], n_jobs=n_jobs)
     cells = counts.counts if isinstance(counts, SparseCounts) else counts.table

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels
-from partita.distributed import blocks, map_items
+from partita import _core
+from partita.parallel import blocks, map_items
+from partita.partitions._labels import grouped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.typing import IntArray
 
-_AT_ONCE = 10_000_000  # labels looked at in one compiled call
+_AT_ONCE = 10_000_000  # labels looked at in one call of the core
 
 
 def distinct_draws(labels: Any, *, n_jobs: int = 1) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -36,7 +37,7 @@ def distinct_draws(labels: Any, *, n_jobs: int = 1) -> tuple[NDArray[np.int64], 
         hashes = np.zeros(labels.shape[0], dtype=np.uint64)
         for part in map_items(hashed, labels, shared=(seed,), n_jobs=n_jobs):
             hashes += part
-        first, owner = kernels.labels.group(hashes)
+        first, owner = grouped(hashes)
         repeated = np.flatnonzero(first[owner] != np.arange(owner.size))
         pairs = np.stack([repeated, first[owner[repeated]]], axis=1)
         if not pairs.size or all(
@@ -50,7 +51,7 @@ def hashed(block: IntArray, items: slice, seed: int) -> NDArray[np.uint64]:
     """The share of a block of items in the hash of every draw."""
     out = np.empty(block.shape[0], dtype=np.uint64)
     for part in blocks(block.shape[0], max(1, _AT_ONCE // block.shape[1])):
-        kernels.labels.hash_rows(block[part], items.start, seed, out[part])
+        out[part] = _core.hash_rows(np.ascontiguousarray(block[part]), items.start, seed)
     return out
 
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import io, validate
-from partita.distributed import DaskLabels, LabelSource, is_dask_array
 from partita.draws import _checks
 from partita.draws._arviz import to_arviz
 from partita.draws._distinct import distinct_draws
 from partita.draws._log_weights import sampled
 from partita.draws._stored import StoredLabels
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.partitions import counted_rows, smallest_dtype
+from partita.io import Shown
+from partita.parallel import DaskLabels, LabelSource, is_dask_array
+from partita.partitions import counted_rows, first_values, smallest_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class Draws(Shown):
     """Posterior draws of a partition of n items, one label vector a draw.
 
     Parameters
@@ -47,6 +48,11 @@ class Draws:
         One name per item.
     traces : mapping of str to array-like of shape (n_draws,), optional
         Scalars recorded with each draw, such as the log joint density.
+    codes : array-like of shape (n_clusters.sum(),), optional
+        What the sampler called each cluster, draw after draw, integers or strings: those of draw m
+        begin at ``n_clusters[:m].sum()``. With them :func:`cluster_parameters` finds a cluster's
+        parameters. If None, the labels as they were given; empty if nobody knows. Draws are equal
+        whatever they are.
     assumptions : tuple of str
         What was assumed when the draws were read from a file.
     about : mapping of str to str or float, optional
@@ -62,6 +68,8 @@ class Draws:
            [0, 0, 1]], dtype=uint8)
     >>> draws.n_clusters
     array([2, 2, 2])
+    >>> draws.codes
+    array([1, 2, 5, 9, 3, 0], dtype=uint8)
     >>> draws.unique().weights
     array([2., 1.])
     """
@@ -71,6 +79,7 @@ class Draws:
     chains: IntArray | None = None
     item_names: tuple[str, ...] | None = None
     traces: Mapping[str, FloatArray] = field(default_factory=dict)
+    codes: NDArray[Any] = None  # type: ignore[assignment]  # made from the labels
     assumptions: tuple[str, ...] = ()
     about: Mapping[str, str | float] = field(default_factory=dict)
 
@@ -78,6 +87,7 @@ class Draws:
         if self.item_names is None:
             self._set("item_names", _checks.column_names(self.labels))
         self._fix_labels()
+        self._fix("codes", _checks.codes(self.codes, int(self.n_clusters.sum())))
         if self.weights is not None:
             self._fix("weights", validate.weights("weights", self.weights, self.n_draws).copy())
         if self.chains is not None:
@@ -94,12 +104,15 @@ class Draws:
     def _fix_labels(self) -> None:
         """Make labels canonical; those in a store are so already, or become so when read."""
         given: Any = self.labels
-        if isinstance(given, StoredLabels):
-            return
+        codes: Any = self.codes
         if is_dask_array(given):
             given = DaskLabels(given)
-        if isinstance(given, LabelSource):
-            self._set("labels", StoredLabels.of(given))
+        if isinstance(given, LabelSource) and not isinstance(given, StoredLabels):
+            given = StoredLabels.of(given)
+            self._set("labels", given)
+        if isinstance(given, StoredLabels):
+            if codes is None:
+                self._set("codes", given.codes)
             return
         array = validate.whole_numbers("labels", given)
         if array.ndim == 3 and 0 not in array.shape:
@@ -118,6 +131,8 @@ class Draws:
                 f"{array.shape}."
             )
         labels, n_clusters = counted_rows(array)
+        if codes is None:
+            self._set("codes", first_values(labels, _checks.words_or(array, given)))
         self._fix("labels", labels)
         self._set("n_clusters", n_clusters)
 
@@ -157,6 +172,11 @@ class Draws:
         if self.weights is None:
             return np.full(self.n_draws, 1.0 / self.n_draws)
         return np.asarray(self.weights / self.weights.sum(), dtype=np.float64)
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether it is known what the sampler called each cluster."""
+        return self.codes.size > 0
 
     def __len__(self) -> int:
         return self.n_draws
@@ -206,7 +226,7 @@ class Draws:
         new.__dict__.update({one.name: self.__dict__[one.name] for one in fields(self)}, **changes)
         if new.chains is not None:
             new._set("chains", _checks.chain_numbers(new.chains, new.n_draws))
-        for name in ("labels", "weights", "chains"):
+        for name in ("labels", "weights", "chains", "codes"):
             value = getattr(new, name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
@@ -215,15 +235,16 @@ class Draws:
     def _picked(self, kept: NDArray[np.intp], **changes: Any) -> Draws:
         """Some draws, with other values; without a copy where all are kept in their order."""
         labels: Any = self.labels
-        n_clusters = self.n_clusters
+        n_clusters, codes = self.n_clusters, self.codes
         if not np.array_equal(kept, np.arange(self.n_draws)):
+            codes = _checks.codes_of(codes, n_clusters, kept)
             n_clusters = n_clusters[kept]
             if isinstance(labels, StoredLabels):
                 labels = labels.take(kept)
             else:  # `take` copies whole rows, which is several times quicker than an index
                 labels = np.asarray(labels).take(kept, axis=0)
                 labels = labels.astype(smallest_dtype(int(n_clusters.max())), copy=False)
-        new = self._with(labels=labels, **changes)
+        new = self._with(**({"labels": labels, "codes": codes} | changes))
         new._set("n_clusters", n_clusters)
         return new
 
@@ -291,6 +312,7 @@ class Draws:
         starts = np.cumsum([0] + [part.n_chains for part in parts])
         chains = [p._chain_numbers + s for p, s in zip(parts, starts, strict=False)]
         weighted = any(part.weights is not None for part in parts)
+        coded = all(part.has_codes for part in parts)
         shared = [k for k in first.traces if all(k in part.traces for part in parts)]
         return Draws(
             labels=np.concatenate([part.labels for part in parts]),
@@ -298,6 +320,7 @@ class Draws:
             chains=np.concatenate(chains),
             item_names=first.item_names,
             traces={k: np.concatenate([part.traces[k] for part in parts]) for k in shared},
+            codes=np.concatenate([part.codes for part in parts if coded] or [np.empty(0)]),
             assumptions=tuple(dict.fromkeys(a for part in parts for a in part.assumptions)),
             about={k: v for k, v in first.about.items() if all(p.about.get(k) == v for p in parts)},
         )
@@ -309,19 +332,19 @@ class Draws:
     def unique(self) -> Draws:
         """Return the distinct partitions, in order of appearance, with their summed weights.
 
-        Draws of weight zero are dropped. Chains and traces are not kept: a partition may have
-        come from several.
+        Draws of weight zero are dropped. Chains, traces and codes are not kept: a partition may
+        have come from several draws, each with its own.
         """
         weights = self._weights_or_ones
         kept = np.flatnonzero(weights > 0)
-        some = self._picked(kept, weights=None, chains=None, traces={})
+        some = self._picked(kept, weights=None, chains=None, traces={}, codes=np.empty(0, np.int64))
         first, owner = distinct_draws(some.labels)
         summed = np.bincount(owner, weights[kept], first.size).astype(np.float64)
         return some._picked(first, weights=summed)
 
     @classmethod
     def from_log_weights(
-        cls, log_weights: Any, *, key: str | None = None, rng: Seed = None
+        cls, log_weights: Any, *, key: str | None = None, rng: Seed = None, isolate: bool = False
     ) -> Draws:
         """Sample labels from the weights of a marginalised mixture, one for each draw and item.
 
@@ -338,6 +361,8 @@ class Draws:
             The variable, where there are several.
         rng : int, SeedSequence or Generator, optional
             One seed, one answer.
+        isolate : bool
+            Read a file in a process of its own, as :func:`read_draws` does.
 
         Examples
         --------
@@ -345,25 +370,30 @@ class Draws:
         >>> Draws.from_log_weights(np.log([[[0.5, 0.5], [1e-9, 1.0]]]), rng=0).n_items
         2
         """
-        weights, seed = io.read_weights(log_weights, key), validate.seed(rng)
-        return cls(
+        weights = io.read_weights(log_weights, key, isolate=isolate)
+        seed = validate.seed(rng)
+        draws = cls(
             sampled(weights.array, seed),
             chains=weights.chains,
             item_names=weights.item_names,
             assumptions=(f"Labels were sampled from the weights of a mixture, seed {seed}.",),
         )
+        return draws if weights.codes is None else draws._with(codes=weights.codes[draws.codes])
 
-    def to_arviz(self) -> Any:
+    def to_arviz(self, estimate: Any = None) -> Any:
         """Return the draws as ArviZ has them: variable ``labels`` (chain, draw, item), and traces.
 
         An InferenceData where ArviZ before 1.0 is installed, else a DataTree, which is what later
-        ones use. :func:`read_draws` and every verb take it back, from ``.nc`` and Zarr too.
+        ones use. :func:`read_draws` and every verb take it back, from ``.nc`` and Zarr too. Labels
+        are as the sampler numbered them. With an :class:`Estimate` a group ``partita`` holds it,
+        its memberships, and what no numbering changes of each draw: ``n_clusters`` and
+        ``entropy``, that of the sizes in bits.
         """
-        return to_arviz(self)
+        return to_arviz(self, estimate)
 
     def save(self, path: Path) -> None:
         """Write everything to an ``.npz`` file that :func:`read_draws` reads back."""
-        arrays: dict[str, NDArray[Any]] = {"labels": self.labels}
+        arrays: dict[str, NDArray[Any]] = {"labels": self.labels, "codes": self.codes}
         if self.weights is not None:
             arrays["weights"] = self.weights
         if self.chains is not None:

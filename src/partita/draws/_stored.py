@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import blocks, item_blocks, map_items
-from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
+from partita import _core, validate
+from partita.draws._checks import codes_of
+from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.io import MOST_KEPT
+from partita.parallel import blocks, item_blocks, map_items
 from partita.partitions import smallest_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.distributed import LabelSource
+    from partita.parallel import LabelSource
     from partita.typing import IntArray
 
 _WIDEST = 1 << 20  # the widest range of labels that a table is made for
-_AT_ONCE = 1 << 22  # labels looked at in one compiled call
+_AT_ONCE = 1 << 22  # labels looked at in one call of the core
 _SWEEP = 1 << 25  # labels read at once for the sake of some draws
 
 
@@ -66,8 +67,12 @@ class Renumbering:
         out = np.empty(raw.shape, dtype=self.dtype)
         numbers = self.numbers[draws]
         for part in blocks(raw.shape[0], _AT_ONCE // max(1, raw.shape[1])):
-            codes = _codes(raw[part], self.low)
-            kernels.labels.translate(codes, numbers[part], out[part])
+            try:
+                _core.translate(*_native(raw[part], self.low), numbers[part], out[part])
+            except IndexError as error:
+                raise FileError(
+                    f"the labels are not those that were there when they were opened: {error}"
+                ) from None
         return out
 
 
@@ -77,7 +82,7 @@ class StoredLabels:
 
     It has the shape and the dtype of the array that it stands for; rows are taken by index as from
     an array, ``np.asarray`` reads everything if that fits in the free memory, and
-    :func:`partita.distributed.map_items` goes over it in blocks of items.
+    :func:`partita.parallel.map_items` goes over it in blocks of items.
 
     Parameters
     ----------
@@ -85,11 +90,14 @@ class StoredLabels:
         Integers as they are stored.
     convert : Renumbering
     n_clusters : ndarray of int64, shape (n_draws,)
+    codes : ndarray, shape (n_clusters.sum(),)
+        The label that each cluster of each draw has in the source.
     """
 
     source: LabelSource
     convert: Renumbering
     n_clusters: NDArray[np.int64]
+    codes: NDArray[np.int64]
 
     @classmethod
     def of(cls, source: LabelSource, *, n_jobs: int = 1) -> StoredLabels:
@@ -184,7 +192,9 @@ class StoredLabels:
             numbers=None if numbers is None else numbers[rows],
             dtype=np.dtype(smallest_dtype(int(n_clusters.max()))),
         )
-        return StoredLabels(self.source, kept, n_clusters)
+        return StoredLabels(
+            self.source, kept, n_clusters, codes_of(self.codes, self.n_clusters, rows)
+        )
 
     def __getitem__(self, index: Any) -> NDArray[Any]:
         rows, items = index if isinstance(index, tuple) else (index, slice(None))
@@ -274,7 +284,7 @@ def first_seen(
     """The first item of a block that has label ``low + c`` in each draw; ``n_items`` if none."""
     out = np.full((block.shape[0], span), n_items, dtype=np.int64)
     for part in blocks(block.shape[0], _AT_ONCE // max(1, block.shape[1])):
-        kernels.labels.first_seen(_codes(block[part], low), items.start, out[part])
+        _core.first_seen(*_native(block[part], low), items.start, out[part])
     return out
 
 
@@ -322,19 +332,21 @@ def _warn_of_chunks(source: LabelSource, n_draws: int, n_items: int) -> None:
         )
 
 
-def _codes(raw: IntArray, low: int) -> NDArray[Any]:
-    """Labels counted from ``low``, in the one dtype that the kernels are compiled for."""
-    if raw.dtype == np.uint64:
-        return np.ascontiguousarray((raw - np.uint64(low)).astype(np.int64))
-    return np.ascontiguousarray(raw.astype(np.int64) - low)
+def _native(raw: IntArray, low: int) -> tuple[IntArray, int]:
+    """Labels as the core takes them, and the least of them."""
+    if low > np.iinfo(np.int64).max:
+        raw, low = raw - np.uint64(low), 0
+    kind = np.uint8 if raw.dtype.kind == "b" else raw.dtype.newbyteorder("=")
+    return np.ascontiguousarray(raw, dtype=kind), low
 
 
 def _numbering(
     first: NDArray[np.int64], low: int, n_items: int
-) -> tuple[Renumbering, NDArray[np.int64]]:
-    """From where each label appears first to the numbering by that."""
+) -> tuple[Renumbering, NDArray[np.int64], NDArray[np.int64]]:
+    """From where each label appears first to the numbering by that, and the labels in its order."""
     n_clusters = (first < n_items).sum(axis=1)
     order = np.argsort(first, axis=1, kind="stable")
+    codes = order[np.arange(first.shape[1]) < n_clusters[:, None]] + low
     dtype = np.dtype(smallest_dtype(int(n_clusters.max())))
     numbers = np.empty(first.shape, dtype=np.int64)
     np.put_along_axis(numbers, order, np.arange(first.shape[1])[None, :], axis=1)
@@ -343,4 +355,4 @@ def _numbering(
         ((numbers == np.arange(first.shape[1])) | (first >= n_items)).all()
     )
     table = None if is_canonical else numbers.astype(dtype)
-    return Renumbering(low, table, dtype), n_clusters
+    return Renumbering(low, table, dtype), n_clusters, codes

@@ -13,14 +13,14 @@ import numpy as np
 
 from partita import losses, validate
 from partita import search as searches
-from partita.diagnostics import disagreement
 from partita.errors import InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
 from partita.estimation._offers import Offers
 from partita.estimation._scale import way_taken
-from partita.estimation._weight import check_wanted, for_clusters
+from partita.estimation._weight import check_wanted, for_clusters, is_to_be_chosen
 from partita.evidence import Evidence, as_evidence, can_serve
 from partita.losses import VI, Loss, VILowerBound
+from partita.nmf import OPEN
 from partita.partitions import canonical, canonical_rows
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def estimate(
     search: Any = "auto",
     method: str | None = None,
     rng: Seed = None,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
     n_clusters: int | None = None,
     time_limit: float | None = None,
     device: str | None = None,
@@ -69,15 +69,15 @@ def estimate(
     rng : int, SeedSequence or Generator, optional
         One seed gives one answer on any number of threads.
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
     n_clusters : int, optional
-        Choose the weight a of ``VI(a)`` or ``Binder(a)`` so that the estimate has this many
-        clusters; the weight found is that of the estimate's ``loss``.
+        Exactly this many clusters. A search without such a candidate says so. With the loss
+        ``VI(a=None)`` or ``Binder(a=None)`` the weight is chosen instead, so that the estimate has
+        this many clusters; the weight found is that of the estimate's ``loss``.
     time_limit : float, optional
         Seconds for each search, after which the best so far is returned; the same as the
-        ``time_limit`` of a search. With ``n_clusters``, seconds for the whole call: each weight's
-        searches get what is left of them. The first use in an environment compiles loops, which
-        counts.
+        ``time_limit`` of a search. Where a weight is chosen, seconds for the whole call: each
+        weight's searches get what is left of them.
     device : str, optional
         Where the NMF searches factorise: "cuda", "cuda:1", or with the library named,
         "torch:cuda", "cupy:cuda", "torch:cpu".
@@ -94,7 +94,8 @@ def estimate(
         If the draws come in two or more chains that contradict each other; see
         :func:`partita.diagnose`. If the ``time_limit`` of a search left some of its work undone,
         or was too short to find a weight for ``n_clusters``; ``info["cut_short"]`` is then True.
-        If no weight gives ``n_clusters``; the estimate that came nearest is returned.
+        If a weight was to be chosen and none gives ``n_clusters``; the estimate that came nearest
+        is returned.
 
     Examples
     --------
@@ -122,23 +123,38 @@ def estimate(
     if device is not None:
         parts = searches.placed(parts, device)
 
-    deadline = np.inf
-    if time_limit is not None and n_clusters is not None:
-        deadline = began + time_limit
+    if n_clusters is not None:
+        validate.integer("n_clusters", n_clusters, most=evidence.n_items)
     said: dict[str, None] = {}
 
-    def run(weighted: Loss) -> Estimate:
-        return _minimise(parts, weighted, evidence, seed, n_jobs, said, deadline)
-
     with _nothing_yet(parts):
-        if n_clusters is not None:
-            found, about = for_clusters(chosen, n_clusters, evidence, run, deadline)
+        if n_clusters is not None and is_to_be_chosen(chosen):
+            deadline = np.inf if time_limit is None else began + time_limit
+            found, about = for_clusters(
+                chosen, n_clusters,
+                lambda weighted: _minimise(parts, weighted, evidence, seed, n_jobs, said, deadline),
+                deadline,
+            )  # fmt: skip
             said = said if about is None else {about: None}
         else:
-            found = run(chosen)
+            found = _minimise(parts, chosen, evidence, seed, n_jobs, said, np.inf, n_clusters)
+    said |= dict.fromkeys(_open_memberships(found))
     for one in said:
         warnings.warn(one, PartitaWarning, stacklevel=2)
     return found
+
+
+def _open_memberships(found: Estimate) -> Iterator[str]:
+    """Say where restarts of equal objective differ in an item's memberships."""
+    if found.membership_spread is not None:
+        many = int((found.membership_spread > OPEN).sum())
+        if many:
+            yield (
+                f"The memberships of {validate.count_text(many, 'item')} are not determined: "
+                f"restarts of equal objective differ in them by more than {OPEN:g} (see "
+                "`membership_spread`). Fewer factors, or align_memberships(estimate, draws), give "
+                "memberships that are."
+            )
 
 
 @contextmanager
@@ -162,9 +178,11 @@ def _nothing_yet(parts: tuple[Search, ...] = ()) -> Iterator[None]:
 
 def _minimise(
     parts: tuple[Search, ...], loss: Loss, evidence: Evidence, seed: int, n_jobs: int,
-    said: dict[str, None], deadline: float,
+    said: dict[str, None], deadline: float, n_clusters: int | None = None,
 ) -> Estimate:  # fmt: skip
     """Keep the best of what the searches offer; what is there, if Ctrl-C ends them early.
+
+    Only what has ``n_clusters`` clusters counts, if a number is given.
 
     Before a deadline each has the time that is left, and none but the first begins
     when there is none. To ``said`` is added what to warn of: Ctrl-C, and time that was too short.
@@ -179,8 +197,9 @@ def _minimise(
             late[_LATE] = None
             break
         own = part if left == np.inf else searches.limited(part, max(left, _LEAST))
+        own = own if n_clusters is None else searches.exactly(own, n_clusters)
         try:
-            winner = _best(own, loss, evidence, np.random.default_rng(child), n_jobs)
+            winner = _best(own, loss, evidence, np.random.default_rng(child), n_jobs, n_clusters)
         except KeyboardInterrupt:
             if not winners:
                 raise
@@ -192,7 +211,7 @@ def _minimise(
                 interrupted = True
                 break
     if not winners:
-        raise InvalidValueError("`search` must supply at least one candidate; it supplied none.")
+        raise InvalidValueError(_none_of(parts, n_clusters))
     best = winners[0]
     for winner in winners[1:]:
         if _better(winner.loss, best.loss):
@@ -206,15 +225,30 @@ def _minimise(
     return replace(found, info={**found.info, **{k: v for k, v in ended.items() if v}})
 
 
+def _none_of(parts: tuple[Search, ...], n_clusters: int | None) -> str:
+    """Say that there was no candidate, and what has one."""
+    if n_clusters is None:
+        return "`search` must supply at least one candidate; it supplied none."
+    names = ", ".join(repr(searches.name_of(one)) for one in parts)
+    return (
+        f"`search` must have a candidate with exactly `n_clusters` clusters; {names} had none with "
+        f"{n_clusters}. Use 'greedy', which makes as many as are asked for."
+    )
+
+
 def warn_of_disagreement(evidence: Evidence, *, stacklevel: int = 3) -> None:
     """Warn once, before an answer, if the draws come in chains that contradict each other."""
-    if evidence.has_draws and (found := disagreement(evidence.draws)):
+    if not evidence.has_draws or evidence.draws.n_chains < 2:
+        return
+    from partita.diagnostics import disagreement  # chains alone need it
+
+    if found := disagreement(evidence.draws):
         text = f"{found[0].upper()}{found[1:]} See partita.diagnose(draws)."
         warnings.warn(text, PartitaWarning, stacklevel=stacklevel)
 
 
 def expected_loss(
-    labels: Any, data: Any, *, loss: Any = None, n_jobs: int | None = 1
+    labels: Any, data: Any, *, loss: Any = None, n_jobs: int | None = -1
 ) -> float | NDArray[np.float64]:
     """Return the posterior expected loss of one partition, or of many.
 
@@ -226,7 +260,7 @@ def expected_loss(
     loss : str or Loss, optional
         ``vi`` on draws and ``vi-lower-bound`` on a similarity if None.
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------
@@ -280,8 +314,7 @@ def checked(
     searches.resolve(search)
     if time_limit is not None:
         validate.real("time_limit", time_limit, low=0, open_low=True)
-    if n_clusters is not None:
-        check_wanted(loss, n_clusters, is_similarity=is_similarity)
+    check_wanted(loss, n_clusters)
     return loss, search
 
 
@@ -319,8 +352,9 @@ def _better(new: float, old: float) -> bool:
 
 
 def _best(
-    search: Search, loss: Loss, evidence: Evidence, rng: np.random.Generator, n_jobs: int
-) -> _Winner | None:
+    search: Search, loss: Loss, evidence: Evidence, rng: np.random.Generator, n_jobs: int,
+    n_clusters: int | None = None,
+) -> _Winner | None:  # fmt: skip
     best: Candidate | None = None
     least = np.inf
     steps: dict[int, Step] = {}
@@ -330,8 +364,10 @@ def _best(
     began, came = time.monotonic(), []
     try:
         for candidate, value in offers.scored():
-            came.append((time.monotonic() - began, value, 1.0))
-            if best is None or _better(value, least):
+            is_wanted = n_clusters is None or len(np.unique(candidate.labels)) == n_clusters
+            if is_wanted:
+                came.append((time.monotonic() - began, value, 1.0))
+            if is_wanted and (best is None or _better(value, least)):
                 best, least = candidate, value
             rank = candidate.info.get("rank")
             if rank is not None and (
@@ -371,7 +407,7 @@ def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: in
     labels = canonical(best.candidate.labels)
     value = losses.expected(loss, labels[None, :], evidence, n_jobs=n_jobs)[0]
     about = best.candidate.info
-    hidden = {"restart_labels", "restart_objectives", "history", "matrix"}
+    hidden = {"restart_labels", "restart_objectives", "history", "matrix", "membership_spread"}
     return Estimate(
         labels=labels,
         expected_loss=float(value),
@@ -384,4 +420,5 @@ def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: in
         info={"evidence": way_taken(evidence, about.get("matrix"))}
         | {k: v for k, v in about.items() if k not in hidden},
         history=best.history,
+        membership_spread=about.get("membership_spread"),
     )

@@ -12,11 +12,12 @@ import numpy as np
 
 from partita import io, losses, search, validate
 from partita.errors import FileError, PartitaError
-from partita.io import Layout
+from partita.io import Layout, Shown
 from partita.partitions import canonical
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from numpy.typing import NDArray
 
     from partita.losses import Loss
@@ -32,6 +33,7 @@ _LAYOUTS = {
     "about": Layout("U", (), required=True),
     "labels": Layout("iu", ("items",), required=True),
     "memberships": Layout("f", ("items", "*")),
+    "membership_spread": Layout("f", ("items",)),
     "history": Layout("f", ("*", 3)),
     "item_names": Layout("U", ("items",)),
     "path/*/labels": Layout("iu", ("items",)),
@@ -58,7 +60,7 @@ class Step:
         None where keeping the labels of every step would take too much memory.
     memberships : ndarray, shape (n, rank), optional
     restart_labels : ndarray, shape (n_restarts, n), optional
-        Of the landmarks alone where the restarts were of them (``info["restarts_on"]``).
+        Of the landmarks alone where the restarts were of them (``info["landmarks"]``).
     restart_objectives : ndarray, shape (n_restarts,), optional
     """
 
@@ -73,7 +75,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Shown):
     """The partition to report, and how it was found.
 
     Parameters
@@ -89,6 +91,9 @@ class Estimate:
         not know; the same goes for ``loss``.
     memberships : ndarray, shape (n, K), optional
         Column k belongs to label k.
+    membership_spread : ndarray, shape (n,), optional
+        How far a factorisation leaves each item's memberships open
+        (:attr:`partita.Factorization.membership_spread`).
     path : tuple of Step
         One row for each rank that the winning search tried, if it goes by rank.
     seed : int
@@ -112,6 +117,7 @@ class Estimate:
     item_names: tuple[str, ...] | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
     history: FloatArray | None = None
+    membership_spread: FloatArray | None = None
 
     @cached_property
     def n_clusters(self) -> int:
@@ -150,11 +156,29 @@ class Estimate:
                 columns[f"membership_{k}"] = self.memberships[:, k]
         return pd.DataFrame(columns, index=io.item_index(self.item_names, self.labels.size))
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return labels, sizes and memberships with the dimensions ``item`` and ``cluster``."""
+        variables: dict[str, Any] = {
+            "labels": (["item"], self.labels),
+            "sizes": (["cluster"], self.sizes),
+        }
+        if self.memberships is not None:
+            # Those that go by rank may have more columns than there are clusters.
+            columns = "cluster" if self.memberships.shape[1] == self.n_clusters else "factor"
+            variables["memberships"] = (["item", columns], self.memberships)
+        if self.membership_spread is not None:
+            variables["membership_spread"] = (["item"], self.membership_spread)
+        about = {"expected_loss": self.expected_loss, "loss": self.loss_name}
+        about |= {"search": self.search_name, "seed": str(self.seed)}
+        return io.to_dataset(variables, about, self.item_names)
+
     def save(self, path: Path) -> None:
         """Write everything to an ``.npz`` file that :meth:`load` reads back; no pickle."""
         arrays: dict[str, NDArray[Any]] = {"labels": self.labels}
         if self.memberships is not None:
             arrays["memberships"] = self.memberships
+        if self.membership_spread is not None:
+            arrays["membership_spread"] = self.membership_spread
         if self.history is not None:
             arrays["history"] = self.history
         if self.item_names is not None:
@@ -208,6 +232,7 @@ class Estimate:
                 item_names=None if names is None else tuple(names.tolist()),
                 info=dict(about["info"]),
                 history=arrays.get("history"),
+                membership_spread=arrays.get("membership_spread"),
             )
         except _DAMAGED as error:
             raise FileError(f"{path} does not hold {_WHAT}.") from error

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partita import evidence as limits
-from partita.distributed import item_blocks
 from partita.draws import MOST_HELD
+from partita.parallel import item_blocks
 
 if TYPE_CHECKING:
     from partita.evidence import Evidence
@@ -49,5 +49,4 @@ def _similarity(evidence: Evidence) -> str:
         return f"similarity a matrix of {n:,} items"
     if evidence.has_few_items and not evidence.is_large:
         return f"similarity a matrix where one is needed ({n:,} items, no more than {most:,})"
-    why = "no room for a matrix" if evidence.has_few_items else f"{n:,} items, more than {most:,}"
-    return f"similarity never formed ({why})"
+    return f"similarity never formed ({n:,} items, more than {most:,})"

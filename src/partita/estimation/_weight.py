@@ -8,31 +8,34 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from partita import validate
-from partita.errors import InvalidTypeError
+from partita.errors import InvalidValueError
 from partita.losses import name_of
 
 if TYPE_CHECKING:
     from partita.estimation._estimate import Estimate
-    from partita.evidence import Evidence
     from partita.losses import Loss
 
 _STEPS = 16
 
 
-def check_wanted(loss: Loss, n_clusters: int, *, is_similarity: bool) -> None:
-    """Refuse a number of clusters that is none, and a loss that has no weight to reach it by."""
-    validate.integer("n_clusters", n_clusters, least=1)
-    if "a" not in getattr(type(loss), "__dataclass_fields__", {}):
-        able = "'binder'" if is_similarity else "'vi' or 'binder'"
-        raise InvalidTypeError(
-            f"`n_clusters` needs a loss with a weight, such as {able}; got {name_of(loss)!r}."
+def is_to_be_chosen(loss: Loss) -> bool:
+    """Whether the loss has a weight that is to follow from the number of clusters."""
+    return getattr(loss, "a", 1.0) is None
+
+
+def check_wanted(loss: Loss, n_clusters: int | None) -> None:
+    """Refuse a number of clusters that is none, and a weight that nothing follows for."""
+    if n_clusters is not None:
+        validate.integer("n_clusters", n_clusters, least=1)
+    elif is_to_be_chosen(loss):
+        raise InvalidValueError(
+            f"`loss` {name_of(loss)} needs `n_clusters`: its weight is chosen to give that many."
         )
 
 
 def for_clusters(
     loss: Loss,
     n_clusters: int,
-    evidence: Evidence,
     run: Callable[[Loss], Estimate],
     deadline: float,
 ) -> tuple[Estimate, str | None]:
@@ -42,9 +45,8 @@ def for_clusters(
     where no weight gives the number wanted, or Ctrl-C or the time ends it, the estimate that came
     nearest is returned, with what there is to say of it.
     """
-    validate.integer("n_clusters", n_clusters, least=1, most=evidence.n_items)
     anything: Any = loss
-    low, high, a = 0.0, 2.0, float(anything.a)
+    low, high, a = 0.0, 2.0, 1.0
     best: Estimate | None = None
     interrupted = late = False
     for _ in range(_STEPS):
@@ -70,7 +72,8 @@ def for_clusters(
         low, high = (a, high) if found.n_clusters > n_clusters else (low, a)
         a = (low + high) / 2
     assert best is not None
-    wanted = f"a weight of {name_of(loss)!r} that gives {n_clusters} clusters"
+    named = type(loss).__name__
+    wanted = f"a weight of {named} that gives {n_clusters} clusters"
     came = f"; this estimate came nearest, with {best.n_clusters}."
     if interrupted:
         said = f"The search was interrupted before {wanted} was found{came}"
@@ -78,8 +81,8 @@ def for_clusters(
         said = f"`time_limit` was too short to find {wanted}{came} Allow more seconds."
     else:
         said = (
-            f"No weight of {name_of(loss)!r} was found that gives {n_clusters} clusters; this "
-            f"estimate has {best.n_clusters}."
+            f"No weight of {named} was found that gives {n_clusters} clusters; this estimate has "
+            f"{best.n_clusters}. Leave the weight at a number for exactly {n_clusters}."
         )
     return _ended(best, interrupted=interrupted, late=late), said
 

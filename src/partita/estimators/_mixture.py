@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from partita.estimation import estimate
-from partita.estimators._common import read_items, seed_of
+from partita.estimators._input import read_items, seed_of
 from partita.mixture import join_probabilities, predictive_density, sample_mixture
 
 
@@ -21,14 +21,14 @@ class DPMixture(DensityMixin, ClusterMixin, BaseEstimator):
     prior, df, covariance, partition, concentration
         The model, as for :func:`partita.sample_mixture`.
     n_draws, n_burn, n_chains : int
-        The sampler.
+        The sampler, two chains by default. Chains that disagree give a warning.
     loss : str or Loss, optional
     search : str, Search or list of them
         The estimate, as for :func:`partita.estimate`.
     max_predictive_draws : int
         Draws that a prediction averages over, evenly spaced.
-    n_jobs : int, optional
-        Processes for chains, threads for the search; None is 1.
+    n_jobs : int
+        Threads; -1, the default, is every core.
     random_state : int, RandomState or None
 
     Attributes
@@ -59,11 +59,11 @@ class DPMixture(DensityMixin, ClusterMixin, BaseEstimator):
         concentration: Any = None,
         n_draws: int = 2_000,
         n_burn: int = 1_000,
-        n_chains: int = 1,
+        n_chains: int = 2,
         loss: Any = None,
         search: Any = "auto",
         max_predictive_draws: int = 500,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
         self.prior = prior
@@ -84,7 +84,6 @@ class DPMixture(DensityMixin, ClusterMixin, BaseEstimator):
         """Sample the partition of the rows of X and estimate it. ``y`` is ignored."""
         data = read_items(self, X, at_least=2).astype(np.float64)
         self._seed = seed_of(self.random_state)
-        n_jobs = 1 if self.n_jobs is None else self.n_jobs
         self.draws_ = sample_mixture(
             data,
             n_draws=self.n_draws,
@@ -92,11 +91,11 @@ class DPMixture(DensityMixin, ClusterMixin, BaseEstimator):
             n_chains=self.n_chains,
             concentration=self.concentration,
             rng=self._seed,
-            n_jobs=n_jobs,
+            n_jobs=self.n_jobs,
             **self._model(),
         )
         self.estimate_ = estimate(
-            self.draws_, loss=self.loss, search=self.search, rng=self._seed, n_jobs=n_jobs
+            self.draws_, loss=self.loss, search=self.search, rng=self._seed, n_jobs=self.n_jobs
         )
         self.labels_ = self.estimate_.labels
         self.n_clusters_ = self.estimate_.n_clusters

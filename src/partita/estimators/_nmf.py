@@ -5,27 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from partita.estimation import estimate
-from partita.estimators._common import as_draws, read_evidence, read_items, seed_of
+from partita.draws import Draws
+from partita.estimators._input import ClustererOfDraws, as_draws, read_items
 from partita.evidence import as_evidence
 from partita.search import NMF
 from partita.similarity import Similarity
 
 
-class NMFClusterer(
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
+class NMFClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClustererOfDraws):
     """Hard and soft clusters from a non-negative factorisation of the posterior similarity.
 
     Parameters
@@ -40,7 +30,7 @@ class NMFClusterer(
     solver : {"fast", "mu"}
     metric : {"draws", "precomputed"}
         What X is: labels, items in rows and draws in columns, or a similarity matrix.
-    n_jobs : int, optional
+    n_jobs : int
     random_state : int, RandomState or None
 
     Attributes
@@ -69,7 +59,7 @@ class NMFClusterer(
         n_init: int = 10,
         solver: str = "fast",
         metric: str = "draws",
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
         self.model = model
@@ -81,36 +71,20 @@ class NMFClusterer(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, draw_weight: Any = None) -> NMFClusterer:
-        """Factorise at every rank and keep the one of least expected loss. ``y`` is ignored.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_draws) or, if precomputed, (n_items, n_items)
-        y : ignored
-        draw_weight : array-like of shape (n_draws,), optional
-            Weights of the draws; in a pipeline they come by ``set_fit_request(draw_weight=True)``.
-        """
-        evidence = read_evidence(self, X, draw_weight)
+    def _aim(self) -> dict[str, Any]:
         ranks = range(2, 13) if self.ranks is None else self.ranks
         how = NMF(self.model, ranks=ranks, n_init=self.n_init, solver=self.solver)
-        self.estimate_ = estimate(
-            evidence,
-            loss=self.loss,
-            search=how,
-            rng=seed_of(self.random_state),
-            n_jobs=1 if self.n_jobs is None else self.n_jobs,
-        )
-        self.labels_ = self.estimate_.labels
+        return {"loss": self.loss, "search": how}
+
+    def _keep(self, evidence: Draws | Similarity, X: Any, draw_weight: Any) -> None:
+        """Keep the memberships, and the profile of every cluster, which new items are held to."""
         self.memberships_ = np.asarray(self.estimate_.memberships)
-        self.n_clusters_ = self.estimate_.n_clusters
         profiles = as_evidence(evidence).similarity @ self.memberships_
         weight = self.memberships_.sum(axis=0)
         self._profiles = np.divide(profiles, weight, where=weight > 0, out=np.zeros_like(profiles))
         self._weight = draw_weight
         self._items = None if isinstance(evidence, Similarity) else read_items(self, X)
         self._n_features_out = self.memberships_.shape[1]
-        return self
 
     def transform(self, X: Any) -> Any:
         """Return memberships of items by how similar they are to the clusters of the fit.
@@ -146,8 +120,3 @@ class NMFClusterer(
             as_draws(np.concatenate([self._items, array]), self._weight)
         )
         return together.block(np.arange(n_fitted, n_fitted + n_new), np.arange(n_fitted))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags

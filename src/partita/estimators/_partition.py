@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import BaseEstimator, ClusterMixin
-
-from partita.estimation import estimate
-from partita.estimators._common import read_evidence, seed_of
+from partita.estimators._input import ClustererOfDraws
 
 
-class PartitionEstimator(ClusterMixin, BaseEstimator):
+class PartitionEstimator(ClustererOfDraws):
     """The partition that best summarises posterior draws of a clustering.
 
     Parameters
@@ -25,8 +22,8 @@ class PartitionEstimator(ClusterMixin, BaseEstimator):
         taken.
     metric : {"draws", "precomputed"}
         What X is: labels, items in rows and draws in columns, or a similarity matrix.
-    n_jobs : int, optional
-        Threads; None is 1.
+    n_jobs : int
+        Threads; -1, the default, is every core.
     random_state : int, RandomState or None
 
     Attributes
@@ -54,7 +51,7 @@ class PartitionEstimator(ClusterMixin, BaseEstimator):
         n_clusters: int | None = None,
         time_limit: float | None = None,
         metric: str = "draws",
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ) -> None:
         self.loss = loss
@@ -65,31 +62,10 @@ class PartitionEstimator(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, draw_weight: Any = None) -> PartitionEstimator:
-        """Find the partition. ``y`` is ignored.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_draws) or, if precomputed, (n_items, n_items)
-        y : ignored
-        draw_weight : array-like of shape (n_draws,), optional
-            Weights of the draws; in a pipeline they come by ``set_fit_request(draw_weight=True)``.
-        """
-        self.estimate_ = estimate(
-            read_evidence(self, X, draw_weight),
-            loss=self.loss,
-            search=self.search,
-            n_clusters=self.n_clusters,
-            time_limit=self.time_limit,
-            rng=seed_of(self.random_state),
-            n_jobs=1 if self.n_jobs is None else self.n_jobs,
-        )
-        self.labels_ = self.estimate_.labels
-        self.n_clusters_ = self.estimate_.n_clusters
-        self.expected_loss_ = self.estimate_.expected_loss
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
+    def _aim(self) -> dict[str, Any]:
+        return {
+            "loss": self.loss,
+            "search": self.search,
+            "n_clusters": self.n_clusters,
+            "time_limit": self.time_limit,
+        }

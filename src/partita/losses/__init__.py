@@ -1,6 +1,6 @@
 """Losses: what it costs to report one partition when another is true.
 
-One file a loss; none imports another; what they share is in ``_common``. Each is a frozen
+One file a loss; none imports another; what they share is in ``_ratio``. Each is a frozen
 dataclass, callable on two partitions, averaged over draws or evaluated on a similarity. ``NAMES``
 maps the public strings to values; to add a loss, write one file and one line here.
 """
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.losses._common import Basis, Combination, Loss, RatioLoss, expected
-from partita.losses._distances import distances
+from partita.losses._ratio import Basis, Combination, Loss, RatioLoss, distances, expected
 from partita.losses.binder import Binder
 from partita.losses.id import ID
 from partita.losses.nid import NID

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from partita import validate
-from partita.losses._common import Combination, RatioLoss, pairs
+from partita.losses._ratio import Combination, RatioLoss, pairs, weight_of
 from partita.typing import Needs
 
 
@@ -22,9 +22,10 @@ class Binder(RatioLoss):
 
     Parameters
     ----------
-    a : float in [0, 2]
+    a : float in [0, 2], or None
         The cost of splitting a pair that belongs together; 2 - a is that of joining a pair that
-        does not.
+        does not. If None, :func:`partita.estimate` chooses the weight that gives its
+        ``n_clusters``.
 
     References
     ----------
@@ -39,22 +40,20 @@ class Binder(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "either"
-
-    a: float = 1.0
+    a: float | None = 1.0
+    cell = staticmethod(pairs)
+    denominator = Combination(w=1)  # n²
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
+        if self.a is not None:
+            object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
 
-    def cell(self, x: Any) -> Any:
-        """x²."""
-        return pairs(x)
+    @property
+    def weight(self) -> float:
+        """The number a; an error where it is still to be chosen."""
+        return weight_of(self.a)
 
     @property
     def numerator(self) -> Combination:
         """a·t + (2 - a)·e - 2j."""
-        return Combination(t=self.a, e=2 - self.a, j=-2)
-
-    @property
-    def denominator(self) -> Combination:
-        """n²."""
-        return Combination(w=1)
+        return Combination(t=self.weight, e=2 - self.weight, j=-2)

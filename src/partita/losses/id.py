@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from partita.losses._common import Combination, RatioLoss, entropy
+from partita.losses._ratio import Combination, RatioLoss, entropy
 from partita.typing import Needs
 
 
@@ -30,17 +30,6 @@ class ID(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "draws"
-
-    def cell(self, x: Any) -> Any:
-        """x log₂ x."""
-        return entropy(x)
-
-    @property
-    def numerator(self) -> Combination:
-        """t + e - j - min(t, e)."""
-        return Combination(t=1, e=1, j=-1, least=-1)
-
-    @property
-    def denominator(self) -> Combination:
-        """n."""
-        return Combination(n=1)
+    cell = staticmethod(entropy)
+    numerator = Combination(t=1, e=1, j=-1, least=-1)  # t + e - j - min(t, e)
+    denominator = Combination(n=1)  # n

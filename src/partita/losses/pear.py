@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from partita.losses._common import Combination, RatioLoss, distinct_pairs
+from partita.losses._ratio import Combination, RatioLoss, distinct_pairs
 from partita.typing import Needs
 
 
@@ -32,17 +32,6 @@ class PEAR(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "similarity"
-
-    def cell(self, x: Any) -> Any:
-        """x(x - 1)/2."""
-        return distinct_pairs(x)
-
-    @property
-    def numerator(self) -> Combination:
-        """(t + e)/2 - j."""
-        return Combination(t=0.5, e=0.5, j=-1)
-
-    @property
-    def denominator(self) -> Combination:
-        """(t + e)/2 - t·e/w."""
-        return Combination(t=0.5, e=0.5, product=-1)
+    cell = staticmethod(distinct_pairs)
+    numerator = Combination(t=0.5, e=0.5, j=-1)  # (t + e)/2 - j
+    denominator = Combination(t=0.5, e=0.5, product=-1)  # (t + e)/2 - t·e/w

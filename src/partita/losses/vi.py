@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from partita import validate
-from partita.losses._common import Combination, RatioLoss, entropy
+from partita.losses._ratio import Combination, RatioLoss, entropy, weight_of
 from partita.typing import Needs
 
 
@@ -19,9 +19,10 @@ class VI(RatioLoss):
 
     Parameters
     ----------
-    a : float in [0, 2]
+    a : float in [0, 2], or None
         The cost of splitting what belongs together; 2 - a is that of joining what does not.
-        Larger a gives fewer clusters.
+        Larger a gives fewer clusters. If None, :func:`partita.estimate` chooses the weight that
+        gives its ``n_clusters``.
 
     References
     ----------
@@ -38,22 +39,20 @@ class VI(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "draws"
-
-    a: float = 1.0
+    a: float | None = 1.0
+    cell = staticmethod(entropy)
+    denominator = Combination(n=1)  # n
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
+        if self.a is not None:
+            object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
 
-    def cell(self, x: Any) -> Any:
-        """x log₂ x."""
-        return entropy(x)
+    @property
+    def weight(self) -> float:
+        """The number a; an error where it is still to be chosen."""
+        return weight_of(self.a)
 
     @property
     def numerator(self) -> Combination:
         """a·t + (2 - a)·e - 2j."""
-        return Combination(t=self.a, e=2 - self.a, j=-2)
-
-    @property
-    def denominator(self) -> Combination:
-        """n."""
-        return Combination(n=1)
+        return Combination(t=self.weight, e=2 - self.weight, j=-2)

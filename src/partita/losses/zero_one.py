@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from partita import validate
-from partita.distributed import map_items
+from partita.parallel import map_items
 from partita.partitions import canonical, canonical_rows
 from partita.typing import Needs
 

@@ -1,14 +1,14 @@
 """From data to draws: Gaussian mixtures with a prior on the partition, sampled.
 
-One file each: ``priors`` (cluster parameters), ``partition_priors``, ``moves`` (what a scan does),
-``starts``, ``chain`` (one chain), ``running`` (several), ``sampler`` (the verb), ``predictive``.
-What is compiled is in ``kernels/mixture_*``. May import ``draws`` and the rooms above it.
+One file each: ``priors`` (of cluster parameters), ``partition_priors``, ``model`` (both, by name
+and for the core), ``starts``, ``chain`` (one chain), ``threads`` (several), ``checkpoint``,
+``sampler`` (the verb), ``predictive``. The loops are the core's. May import ``draws`` and the rooms
+above it.
 """
 
 from __future__ import annotations
 
-from partita.mixture.chain import Report
-from partita.mixture.moves import Moves
+from partita.mixture.chain import Moves, Report
 from partita.mixture.partition_priors import DirichletProcess, FiniteMixture, PitmanYor
 from partita.mixture.predictive import (
     Parameters,

@@ -1,7 +1,7 @@
 """One chain, from its start or from its checkpoint to its last draw.
 
-A chain is a pure function of its job: where the kernel returns, how often a checkpoint is written
-and in which process it runs change nothing in the draws.
+A chain is a pure function of its job: how often it stops to report, how often a checkpoint is
+written and on which thread it runs change nothing in the draws.
 """
 
 from __future__ import annotations
@@ -14,27 +14,54 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels
-from partita.kernels import mixture_types as types
-from partita.mixture import assembly, checkpoint, starts
-from partita.mixture.moves import ITEMS
+from partita import _core, validate
+from partita.errors import InvalidValueError
+from partita.mixture import checkpoint, starts
+from partita.mixture.model import make_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.mixture.moves import Moves
     from partita.mixture.partition_priors import Partition
     from partita.mixture.priors import Resolved
 
 TRACES = ("n_clusters", "concentration", "log_joint")
-# About 20 ms of work at a few nanoseconds a unit.
-_BUDGET = 2_000_000
-_BUFFER_BYTES = 1 << 22
+_SLICE = 0.02  # seconds between reports, or one scan where that takes longer
+_BUFFER_BYTES = 1 << 22  # of labels that the core hands over at a time
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What one scan does besides passing over the items (Gibbs, Neal 2000).
+
+    Passing over the items alone stays in the mode where a chain began; moves of whole clusters let
+    it leave.
+
+    Parameters
+    ----------
+    split_merge : int
+        Proposals to split or merge by sequential allocation (Dahl 2005), a scan.
+    reallocate : int
+        Proposals to allocate the items of two clusters anew, a scan.
+
+    Examples
+    --------
+    >>> from partita.mixture import Moves
+    >>> Moves(split_merge=4)
+    Moves(split_merge=4, reallocate=1)
+    """
+
+    split_merge: int = 2
+    reallocate: int = 1
+
+    def __post_init__(self) -> None:
+        validate.integer("split_merge", self.split_merge, least=0, most=10**6)
+        validate.integer("reallocate", self.reallocate, least=0, most=10**6)
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """All that a chain needs; travels to another process as it is."""
+    """All that a chain needs."""
 
     chain: int
     resolved: Resolved
@@ -46,15 +73,17 @@ class Job:
     n_draws: int
     n_burn: int
     thin: int
-    fingerprint: str = ""
-    folder: str | None = None
-    keep_state: bool = False
-    seconds: float = 30.0
+    folder: Path | None = None  # of the checkpoint
+    seconds: float = 30.0  # between checkpoints
 
     @property
     def n_scans(self) -> int:
         """Burn-in included."""
         return self.n_burn + self.n_draws * self.thin
+
+    def n_kept(self, scans: int) -> int:
+        """Draws kept after so many scans."""
+        return max(0, scans - self.n_burn) // self.thin
 
 
 @dataclass(frozen=True)
@@ -81,130 +110,73 @@ class Report:
     log_joint: float
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What a chain leaves: the rows that are done, and how its proposals fared."""
+def run_chain(
+    job: Job, labels: Any, report: Callable[[Report], object], stop: _core.Stop
+) -> NDArray[np.float64]:
+    """Run a chain until it is done or ``stop`` is up, which undoes the scan that it interrupts.
 
-    labels: Any
-    traces: NDArray[np.float64]
-    tally: NDArray[np.int64]
-
-    @property
-    def n_done(self) -> int:
-        """Draws kept."""
-        return int(self.traces.shape[0])
-
-
-def run_chain(job: Job, report: Callable[[Report], bool]) -> Run:
-    """Run a chain until it is done or ``report`` returns True."""
-    model = assembly.make_model(job.resolved, job.partition, job.concentration)
-    labels = _label_store(job, model.x.shape[0])
+    Writes the draws to ``labels`` (n_draws, n_items), and returns the traces of those that are
+    done.
+    """
+    n_items = job.resolved.x.shape[0]
     traces = np.full((job.n_draws, len(TRACES)), np.nan)
-    kept = checkpoint.load(job, model, len(TRACES))
-    if kept is None:
-        state = _fresh(job, model)
+    if stop.is_up:
+        return traces[:0]
+    state = None if job.folder is None else checkpoint.read_state(job)
+    if state is None:
+        state = _start(job, stop)
     else:
-        state, traces[: len(kept[1])] = kept
-    work = assembly.make_work(model, state.order.size)
-    plan = _plan(job)
-    step = _kernel(job.moves.items)
-    rows = max(1, min(job.n_draws, _BUFFER_BYTES // (4 * labels.shape[1])))
-    buffer, values = _buffer(rows, labels.shape[1]), np.empty((rows, len(TRACES)))
+        kept = state.pop("traces")
+        traces[: len(kept)] = kept
+    model = make_model(job.resolved, job.partition, job.concentration)
+    plan = _core.MixturePlan(
+        job.n_burn, job.n_scans, job.thin, job.moves.split_merge, job.moves.reallocate
+    )
+    try:
+        chain = _core.MixtureChain(model, plan, stop, **state)
+    except ValueError as error:
+        checkpoint.refuse(job, str(error))
+    unit = n_items * job.resolved.log_unit
+    rows = max(1, min(job.n_draws, _BUFFER_BYTES // (4 * n_items)))
+    buffer, values = np.empty((rows, n_items), np.uint32), np.empty((rows, len(TRACES)))
     saved = time.monotonic()
-    while state.cursor[types.SCANS] < job.n_scans:
-        at = int(state.cursor[types.STORED])
-        full, n = step(model, state, work, plan, buffer, values, _BUDGET)
-        labels[at : at + n], traces[at : at + n] = buffer[:n], values[:n]
-        if full:
-            state = assembly.more_slots(state)
-            work = assembly.make_work(model, state.order.size)
-        if report(_report(job, state, traces)):
-            break
-        if job.keep_state and time.monotonic() - saved > job.seconds:
-            _save(job, state, labels, traces)
+    while chain.scans < job.n_scans and not stop.is_up:
+        at = job.n_kept(chain.scans)
+        n = _advance(chain, buffer, values)
+        labels[at : at + n], traces[at : at + n] = buffer[:n], values[:n] - [0.0, 0.0, unit]
+        latest = float(traces[at + n - 1, 2]) if at + n else float("nan")
+        report(Report(job.chain, chain.scans, job.n_scans, chain.n_clusters, latest))
+        if job.folder is not None and time.monotonic() - saved > job.seconds:
+            checkpoint.write_state(job, chain.state, labels, traces[: at + n])
             saved = time.monotonic()
-    if job.keep_state:
-        _save(job, state, labels, traces)
-    return _result(state, labels, traces)
+    done = job.n_kept(chain.scans)
+    if job.folder is not None and chain.scans > 0:
+        checkpoint.write_state(job, chain.state, labels, traces[:done])
+    return traces[:done].copy()
 
 
-def compile_kernels(job: Job) -> None:
-    """Compile, or load, the kernels that a job needs by running it for no scans."""
-    model = assembly.make_model(job.resolved, job.partition, job.concentration)
-    state = assembly.make_state(
-        model, np.zeros(model.x.shape[0], np.int64), 1.0, np.ones(4, np.uint64)
-    )
-    work = assembly.make_work(model, state.order.size)
-    plan, row = np.zeros(7, np.int64), _buffer(1, model.x.shape[0])
-    _kernel(job.moves.items)(model, state, work, plan, row, np.empty((1, len(TRACES))), 1)
+def _advance(chain: _core.MixtureChain, labels: Any, traces: NDArray[np.float64]) -> int:
+    """Run scans for a while; how many draws were written."""
+    try:
+        n = chain.advance(labels, traces, _SLICE)
+    except ValueError:
+        n = -1
+    if n < 0 or np.isnan(traces[:n, 2]).any():
+        raise InvalidValueError(
+            "`prior` must be on the scale of `X`: within some clusters no digit is left of a "
+            "covariance matrix. Give its `scale` and `mean_covariance` in the units of the data."
+        )
+    return n
 
 
-def _buffer(n_rows: int, n_items: int) -> NDArray[np.uint32]:
-    """Where kernels write draws: of one type whatever the size, so that they compile once."""
-    return np.empty((n_rows, n_items), np.uint32)
-
-
-def label_dtype(n_items: int) -> type[np.unsignedinteger[Any]]:
-    """Room for as many clusters as there are items."""
-    if n_items <= 1 << 8:
-        return np.uint8
-    return np.uint16 if n_items <= 1 << 16 else np.uint32
-
-
-def labels_path(folder: str, chain: int) -> Path:
-    """Where a chain's draws are streamed to."""
-    return Path(folder) / f"labels-{chain}.npy"
-
-
-def _kernel(items: str) -> Any:
-    if items == "collapsed":
-        return kernels.mixture_collapsed.advance_collapsed
-    return kernels.mixture_chain.advance
-
-
-def _plan(job: Job) -> NDArray[np.int64]:
-    m = job.moves
-    return np.array(
-        [job.n_burn, job.n_scans, job.thin, ITEMS[m.items], m.split_merge, m.reallocate, job.n_burn]
-    )
-
-
-def _fresh(job: Job, model: types.Model) -> types.State:
-    kernel_seed, start_seed = np.random.SeedSequence([job.seed, job.chain]).spawn(2)
-    labels = starts.begin(job.start, model.x, np.random.default_rng(start_seed))
-    return assembly.make_state(
-        model, labels, job.concentration[2], assembly.seed_state(kernel_seed)
-    )
-
-
-def _label_store(job: Job, n_items: int) -> Any:
-    """The array that draws go to: in memory, or a file that a resumed chain goes on filling."""
-    shape, dtype = (job.n_draws, n_items), label_dtype(n_items)
-    if job.folder is None:
-        return np.empty(shape, dtype)
-    path = labels_path(job.folder, job.chain)
-    old = job.keep_state and path.exists() and checkpoint.state_path(job).exists()
-    return checkpoint.labels_store(path, shape, dtype, old=old)
-
-
-def _save(job: Job, state: types.State, labels: Any, traces: NDArray[np.float64]) -> None:
-    """First the draws, then the state that counts them: a kill between loses time alone."""
-    if isinstance(labels, np.memmap):
-        labels.flush()
-    checkpoint.save(job, state, traces)
-
-
-def _report(job: Job, state: types.State, traces: NDArray[np.float64]) -> Report:
-    done = int(state.cursor[types.STORED])
-    return Report(
-        chain=job.chain,
-        scan=int(state.cursor[types.SCANS]),
-        n_scans=job.n_scans,
-        n_clusters=int(state.cursor[types.N_CLUSTERS]),
-        log_joint=float(traces[done - 1, 2]) if done else float("nan"),
-    )
-
-
-def _result(state: types.State, labels: Any, traces: NDArray[np.float64]) -> Run:
-    done = int(state.cursor[types.STORED])
-    return Run(labels[:done], traces[:done].copy(), state.tally.copy())
+def _start(job: Job, stop: _core.Stop) -> dict[str, Any]:
+    """The state that a chain begins in."""
+    chain_seed, start_seed = np.random.SeedSequence([job.seed, job.chain]).spawn(2)
+    labels = starts.begin(job.start, job.resolved.x, np.random.default_rng(start_seed), stop)
+    return {
+        "labels": np.unique(labels, return_inverse=True)[1].astype(np.int32),
+        "concentration": job.concentration[2],
+        "random": chain_seed.generate_state(4, np.uint64),
+        "covariance": np.zeros(job.resolved.scale_size),
+        "scans": 0,
+    }

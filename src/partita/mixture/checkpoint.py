@@ -1,95 +1,116 @@
-"""A chain's state in a file, and back: believed only where it fits the job.
+"""A run in a folder, and back: believed only where it fits the job.
 
-What is read goes to compiled code that indexes with it, so sizes are compared with the job before
-anything is read, and every index with its range before it is used.
+``run.npz`` has the seed, ``labels.npy`` the draws of all chains, ``chain-0.npz`` and so on where
+each chain stands. Sizes are compared with the job before anything is read; the core looks at the
+numbers.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from partita import io, kernels, validate
+from partita import io, validate
 from partita.errors import FileError, PartitaError
 from partita.io import Layout
-from partita.kernels import mixture_types as types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.mixture.chain import Job
+    from partita.typing import Seed
 
+_FORMAT = 3  # runs of other formats had other random numbers
 _WHAT = "a checkpoint of this run; remove its folder or give another `checkpoint`"
-_STATE = "state:"
-_ROUNDING = 1e-6
-_WHOLE, _REAL = ("i", 8), ("f", 8)
-_SHAPES: dict[str, tuple[tuple[str, int], tuple[int | str, ...]]] = {
-    "labels": (_WHOLE, ("items",)),
-    **dict.fromkeys(("order", "place", "free", "count"), (_WHOLE, ("slots",))),
-    **dict.fromkeys(("total", "mean"), (_REAL, ("slots", "p"))),
-    **dict.fromkeys(("cross", "root"), (_REAL, ("slots", "p", "q"))),
-    "log_marginal": (_REAL, ("slots",)),
-    "known": (("b", 1), ("slots",)),
-    "cursor": (_WHOLE, (types.CURSOR_SIZE,)),
-    **dict.fromkeys(("concentration", "proxy_log_det", "reallocate"), (_REAL, (1,))),
-    **dict.fromkeys(("proxy", "proxy_inverse"), (_REAL, ("p", "q"))),
-    "tally": (_WHOLE, (3, 3)),
-    "random": (("u", 8), (4,)),
-}
-_LAYOUTS = {
+_RUN = {
     "fingerprint": Layout("U", (), required=True),
-    "traces": Layout("f", ("done", "traces"), 8, required=True),
-    **{
-        _STATE + name: Layout(kind, shape, itemsize, required=True)
-        for name, ((kind, itemsize), shape) in _SHAPES.items()
-    },
+    "seed": Layout("U", (), required=True),
+    "format": Layout("i", ()),
+}
+_STATE = {
+    "labels": Layout("i", ("items",), 4, required=True),
+    "concentration": Layout("f", (), 8, required=True),
+    "random": Layout("u", (4,), 8, required=True),
+    "covariance": Layout("f", ("cells",), 8, required=True),
+    "scans": Layout("i", (), 8, required=True),
+    "traces": Layout("f", ("done", 3), 8, required=True),
 }
 
 
-def state_path(job: Job) -> Path:
-    """Where the state of a chain is kept."""
-    assert job.folder is not None
-    return Path(job.folder) / f"state-{job.chain}.npz"
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other runs out of the folder, which is made if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / "lock").open("a")
+    except OSError as error:
+        raise FileError(
+            f"`checkpoint` must be a folder; {str(folder)!r} cannot be made ({error.strerror})."
+        ) from None
+    with file:
+        try:
+            _lock(file.fileno())
+        except OSError:
+            raise FileError(
+                f"`checkpoint` {str(folder)!r} is in use by another run; wait until that is done, "
+                "or give another path."
+            ) from None
+        yield
 
 
-def save(job: Job, state: types.State, traces: NDArray[np.float64]) -> None:
-    """Write the state and the traces so far."""
-    done = int(state.cursor[types.STORED])
-    arrays: dict[str, Any] = {f"{_STATE}{name}": v for name, v in state._asdict().items()}
-    arrays["traces"] = traces[:done]
-    arrays["fingerprint"] = np.array(job.fingerprint)
-    io.write_npz(state_path(job), arrays)
+def _lock(descriptor: int) -> None:
+    """Lock a file until it is closed, by whatever end of the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def load(
-    job: Job, model: types.Model, n_traces: int
-) -> tuple[types.State, NDArray[np.float64]] | None:
-    """Return the state and the traces that were saved, or None if there are none."""
-    if not job.keep_state or not state_path(job).exists():
-        return None
-    path = state_path(job)
-    p, q = model.prior.scale.shape
-    sizes = {"items": model.x.shape[0], "p": p, "q": q, "traces": n_traces}
-    arrays = io.read_npz(path, _LAYOUTS, what=_WHAT, sizes=sizes)
-    if str(arrays["fingerprint"]) != job.fingerprint:
-        raise FileError(f"{str(path)!r} belongs to another run; give another `checkpoint`.")
-    state = types.State(**{name: arrays[_STATE + name] for name in types.State._fields})
-    traces = arrays["traces"]
-    _check_cursor(path, job, model, state, len(traces))
-    _check_slots(path, state)
-    _check_numbers(path, job, state)
-    _check_sums(path, job, model, state)
-    return state, traces
+def seed_of_run(folder: Path, rng: Seed, fingerprint: str) -> int:
+    """The seed of a run that goes on, or a new one, written down before anything else is."""
+    path = folder / "run.npz"
+    if not path.exists():
+        seed = validate.seed(rng)
+        told = {"fingerprint": fingerprint, "seed": str(seed), "format": _FORMAT}
+        io.write_npz(path, {name: np.array(value) for name, value in told.items()})
+        return seed
+    kept = io.read_npz(path, _RUN, what="a run; remove the folder or give another `checkpoint`")
+    if int(kept.get("format", 1)) != _FORMAT:
+        raise FileError(
+            f"`checkpoint` {str(folder)!r} was written by another version of partita, whose "
+            "random numbers are others; finish the run with that version, give another path, "
+            "or remove the folder."
+        )
+    if str(kept["fingerprint"]) != fingerprint:
+        raise FileError(
+            f"`checkpoint` {str(folder)!r} holds a run with other data or settings; give "
+            "another path, or remove it."
+        )
+    text = str(kept["seed"])
+    if not (text.isascii() and text.isdigit() and len(text) < 100):
+        raise FileError(f"{str(path)!r} is corrupt: its seed is no whole number.")
+    if rng is not None and validate.seed(rng) != int(text):
+        raise FileError(
+            f"`checkpoint` {str(folder)!r} holds a run with seed {text}; give that seed or "
+            "none, or another path."
+        )
+    return int(text)
 
 
-def labels_store(path: Path, shape: tuple[int, int], dtype: Any, *, old: bool) -> Any:
+def label_store(folder: Path, shape: tuple[int, int], dtype: Any) -> Any:
     """The file that draws go to; one that is there already must be of this shape."""
-    if not old:
+    path = folder / "labels.npy"
+    if not path.exists():
         try:
             store = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
             _reserve(path)
@@ -97,7 +118,7 @@ def labels_store(path: Path, shape: tuple[int, int], dtype: Any, *, old: bool) -
             with suppress(OSError):
                 os.remove(path)
             need = validate.bytes_text(np.dtype(dtype).itemsize * shape[0] * shape[1])
-            said = io.said_of(error, f"The draws of a chain take {need}")
+            said = io.said_of(error, f"The draws take {need}")
             raise FileError(f"{str(path)!r} cannot be written: {said}") from None
         return store
     try:
@@ -106,14 +127,13 @@ def labels_store(path: Path, shape: tuple[int, int], dtype: Any, *, old: bool) -
         raise FileError(f"{str(path)!r} does not hold {_WHAT} ({error}).") from None
     if found.shape != shape or found.dtype != dtype or found.chains is not None:
         _refuse(path, f"shape {found.shape}, dtype {found.dtype}")
-    del found
     return np.lib.format.open_memmap(path, mode="r+")
 
 
 def _reserve(path: Path) -> None:
-    """Have the disk set the whole file aside: a mapped file that it has no room for is no error.
+    """Have the disk set the whole file aside.
 
-    It would be the end of the process, at the first draw that finds none.
+    Without room, writing to a mapped file is no error but the end of the process.
     """
     if hasattr(os, "posix_fallocate"):
         with path.open("r+b") as file:
@@ -124,64 +144,36 @@ def _reserve(path: Path) -> None:
                     raise
 
 
+def write_state(job: Job, state: dict[str, Any], labels: Any, traces: NDArray[np.float64]) -> None:
+    """First the draws, then the state that counts them: a kill between loses time alone."""
+    labels.flush()
+    arrays = {name: np.asarray(value) for name, value in state.items()}
+    io.write_npz(_state_path(job), {**arrays, "traces": traces})
+
+
+def read_state(job: Job) -> dict[str, Any] | None:
+    """The state and the traces of a chain as they were saved, or None if there are none."""
+    path = _state_path(job)
+    if not path.exists():
+        return None
+    sizes = {"items": job.resolved.x.shape[0], "cells": job.resolved.scale_size}
+    state: dict[str, Any] = io.read_npz(path, _STATE, what=_WHAT, sizes=sizes)
+    state.update({name: state[name].item() for name in ("concentration", "scans")})
+    n_traces = len(state["traces"])
+    if state["scans"] > job.n_scans or n_traces != job.n_kept(state["scans"]):
+        refuse(job, f"it stands at scan {state['scans']} with {n_traces} traces")
+    return {name: state[name] for name in _STATE}
+
+
+def refuse(job: Job, why: str) -> NoReturn:
+    """Say that a chain's checkpoint cannot be one of this run."""
+    _refuse(_state_path(job), why)
+
+
+def _state_path(job: Job) -> Path:
+    assert job.folder is not None
+    return job.folder / f"chain-{job.chain}.npz"
+
+
 def _refuse(path: Path, why: str) -> NoReturn:
     raise FileError(f"{str(path)!r} does not hold {_WHAT} ({why}).")
-
-
-def _check_cursor(
-    path: Path, job: Job, model: types.Model, state: types.State, n_traces: int
-) -> None:
-    cursor, slots = state.cursor.tolist(), state.order.size
-    scans, stored = cursor[types.SCANS], cursor[types.STORED]
-    most = model.sizes.log_more.size - 1 if model.sizes.kind == types.FINITE else slots
-    in_range = (
-        0 <= scans <= job.n_scans
-        and 0 <= cursor[types.ITEM] <= state.labels.size
-        and 1 <= cursor[types.N_CLUSTERS] <= min(most, state.labels.size)
-        and cursor[types.N_CLUSTERS] + cursor[types.N_FREE] == slots
-        and cursor[types.MOVES] >= 0
-        and (cursor[types.MOVES] == 0 or cursor[types.ITEM] == state.labels.size)
-        and cursor[types.PROXY_SCANS] >= 0
-    )
-    if not in_range or stored != max(0, scans - job.n_burn) // job.thin or stored != n_traces:
-        _refuse(path, f"it stands at scan {scans} with {stored} draws and {n_traces} traces")
-
-
-def _check_slots(path: Path, state: types.State) -> None:
-    """Every slot is in use or free, once, and the items are in those in use."""
-    slots, n_clusters = state.order.size, int(state.cursor[types.N_CLUSTERS])
-    used = state.order[:n_clusters]
-    every = np.concatenate([used, state.free[: slots - n_clusters]])
-    if not np.array_equal(np.sort(every), np.arange(slots)):
-        _refuse(path, "its slots are in disorder")
-    if not np.array_equal(state.place[used], np.arange(n_clusters)):
-        _refuse(path, "its slots are in disorder")
-    if state.labels.min() < 0 or state.labels.max() >= slots:
-        _refuse(path, "a label is out of range")
-    counts = np.bincount(state.labels, minlength=slots)
-    if not np.array_equal(counts[used], state.count[used]) or counts.sum() != counts[used].sum():
-        _refuse(path, "its clusters are not of the sizes it says")
-
-
-def _check_numbers(path: Path, job: Job, state: types.State) -> None:
-    used = state.order[: int(state.cursor[types.N_CLUSTERS])]
-    numbers = [part[used] for part in (state.total, state.cross, state.mean, state.root)]
-    numbers += [state.log_marginal[used][state.known[used]]]
-    numbers += [state.proxy, state.proxy_inverse, state.proxy_log_det, state.concentration]
-    good = all(bool(np.isfinite(part).all()) for part in numbers)
-    good = good and state.concentration[0] > 0 and 0 <= state.reallocate[0] <= job.moves.reallocate
-    if not good or not state.random.any() or (state.tally < 0).any():
-        _refuse(path, "it holds numbers that no chain comes to")
-
-
-def _check_sums(path: Path, job: Job, model: types.Model, state: types.State) -> None:
-    """Sums that the chain would go on with are those of the items, but for rounding."""
-    if job.moves.items != "collapsed" and state.cursor[types.MOVES] == 0:
-        return  # they are taken anew before anything looks at them
-    anew = types.State(*(part.copy() for part in state))
-    kernels.mixture_slots.recount(model.x, anew)
-    used = state.order[: int(state.cursor[types.N_CLUSTERS])]
-    for ours, theirs in ((anew.total, state.total), (anew.cross, state.cross)):
-        near = _ROUNDING * max(1.0, float(np.abs(ours[used]).max()))
-        if not np.allclose(theirs[used], ours[used], rtol=_ROUNDING, atol=near):
-            _refuse(path, "its sums are not those of the items")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import validate
+from partita import _core, validate
 from partita.errors import InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -26,8 +26,25 @@ MOST_CLUSTERS = 2000
 _MOST_TERMS, _NOTHING = 1 << 22, 60.0
 
 
+class _WithConcentration:
+    """What the priors share that have a concentration: V(t + 1)/V(t) is a formula."""
+
+    @property
+    def offset(self) -> float:
+        """W(m + 1)/W(m) - m."""
+        return 0.0
+
+    def log_more(self, n: int) -> Floats:
+        """No table."""
+        return np.empty(0)
+
+    def log_new(self, n: int, n_clusters: Any, concentration: Any) -> Floats:
+        """Log weight of a new cluster for one more item, where a cluster of m has m + offset."""
+        return np.asarray(np.log(concentration - self.offset * n_clusters))
+
+
 @dataclass(frozen=True)
-class DirichletProcess:
+class DirichletProcess(_WithConcentration):
     """W(m) = Gamma(m), V(t + 1)/V(t) = concentration."""
 
     def log_size(self, n: int) -> Floats:
@@ -36,7 +53,7 @@ class DirichletProcess:
 
 
 @dataclass(frozen=True)
-class PitmanYor:
+class PitmanYor(_WithConcentration):
     """W(m) = Gamma(m - d)/Gamma(1 - d), V(t + 1)/V(t) = concentration + d t.
 
     Parameters
@@ -46,6 +63,11 @@ class PitmanYor:
     """
 
     discount: float = 0.25
+
+    @property
+    def offset(self) -> float:
+        """W(m + 1)/W(m) - m."""
+        return -float(self.discount)
 
     def log_size(self, n: int) -> Floats:
         """Log W(0..n)."""
@@ -73,6 +95,21 @@ class FiniteMixture:
     gamma: float = 1.0
     components: str = "geometric"
     rate: float = 0.1
+
+    @property
+    def offset(self) -> float:
+        """W(m + 1)/W(m) - m."""
+        return float(self.gamma)
+
+    def log_more(self, n: int) -> Floats:
+        """Log V_n(t + 1) / V_n(t) from t = 0 on; beyond the table no cluster begins."""
+        log_v = self.log_v(n, min(n, MOST_CLUSTERS) + 1)
+        log_v[0] = 0.0
+        return np.append(np.diff(log_v), -np.inf)
+
+    def log_new(self, n: int, n_clusters: Any, concentration: Any) -> Floats:
+        """Log weight of a new cluster for one more item, where a cluster of m has m + gamma."""
+        return np.asarray(self.log_more(n + 1)[n_clusters] + np.log(self.gamma))
 
     def log_size(self, n: int) -> Floats:
         """Log W(0..n)."""
@@ -174,11 +211,11 @@ def concentration(value: Any) -> tuple[float, float, float]:
             )
         shape = validate.real("concentration[0]", value[0], low=0, open_low=True)
         rate = validate.real("concentration[1]", value[1], low=0, open_low=True)
-        return shape, rate, shape / rate
+        start = validate.real("concentration[0] / concentration[1]", shape / rate, low=1e-300)
+        return shape, rate, start
     return 0.0, 0.0, validate.real("concentration", value, low=0, open_low=True)
 
 
 def _log_gamma(x: Any) -> Floats:
-    from scipy.special import gammaln
-
-    return np.asarray(gammaln(x))
+    values = np.asarray(x, np.float64)
+    return _core.lgamma(np.ascontiguousarray(values.ravel())).reshape(values.shape)

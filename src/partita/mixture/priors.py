@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SHAPES = ("full", "diagonal", "spherical")
+# Beyond it differences of log gamma functions have lost their digits.
+MOST_DF = 1e8
+# Fourth powers of the data in units of the prior, summed over items, must be finite.
+_FAR = 1e60
+
+_ROUNDING = 1e-13  # of the largest value: a spread below it has fewer than nine bits left
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +44,7 @@ class Independent:
         R0; if None (p S)^-1. A diagonal T has E[T_jj] = df R0_jj, a spherical one E[T] = df r I
         with 1 / r the mean of 1 / R0_jj; of S its diagonal counts.
     df : float, optional
-        kappa0 > p - 1; p if None (later versions of PReMiuM use p + 2).
+        kappa0 > p - 1, at most 1e8; p if None (later versions of PReMiuM use p + 2).
 
     Examples
     --------
@@ -151,6 +157,12 @@ class Resolved:
         """Log determinant of the map from canonical to given coordinates."""
         return float(np.log(self.unit).sum() - np.log(np.diag(self.whiten)).sum())
 
+    @property
+    def scale_size(self) -> int:
+        """Numbers in a scale matrix as the core has it: all, or those of a diagonal."""
+        p = len(self.mean)
+        return p * p if self.shape == "full" else p
+
     def transform(self, points: Floats) -> Floats:
         """Canonical coordinates of other points."""
         return np.ascontiguousarray(((points - self.mean) / self.unit) @ self.whiten.T)
@@ -183,7 +195,7 @@ def _resolve(
     mean = _mean(X) if getattr(prior, "mean", None) is None else _vector("mean", prior.mean, p)
     df = float(p) if prior.df is None else float(prior.df)
     least = p - 1 if shape == "full" else 0
-    validate.real("df", df, low=least, open_low=True)
+    validate.real("df", df, low=least, high=MOST_DF, open_low=True)
     if shape != "full" and np.any(cov != np.diag(np.diag(cov))):
         raise InvalidValueError(
             f"`mean_covariance` must be diagonal when `covariance` is {shape!r}."
@@ -202,7 +214,15 @@ def _resolve(
     if shape == "spherical":
         scaled = np.eye(p) * np.trace(scaled) / p
     draft = Resolved(X, mean, unit, whiten, mean_var, scaled, df, mean_weight, shape)
-    return Resolved(**{**draft.__dict__, "x": draft.transform(X)})
+    with np.errstate(over="ignore", invalid="ignore"):
+        x = draft.transform(X)
+    diagonal = np.diag(scaled)
+    if not (np.abs(x).max() < _FAR and diagonal.max() < _FAR**2 and diagonal.min() > _FAR**-2):
+        raise InvalidValueError(
+            f"`X` and the prior must be within a factor of {_FAR:.0e} of each other, or sums of "
+            "squares overflow; give the prior in the units of the data."
+        )
+    return Resolved(**{**draft.__dict__, "x": x})
 
 
 def _mean(X: Floats) -> Floats:
@@ -216,11 +236,18 @@ def _spread(X: Floats) -> Floats:
     _needs_rows(X)
     spread = X.max(axis=0) / 2 - X.min(axis=0) / 2
     largest = np.abs(X).max(axis=0)
-    flat = np.flatnonzero(spread <= 1e-13 * largest)
+    flat = np.flatnonzero(spread == 0)
     if flat.size:
         raise InvalidValueError(
             f"`X` must have no constant columns; got {flat.size}: {_listed(flat)}. "
             "Drop them, or give a prior whose scales do not come from the data."
+        )
+    lost = np.flatnonzero(spread <= _ROUNDING * largest)
+    if lost.size:
+        raise InvalidValueError(
+            f"`X` must have columns whose values differ by more than their rounding; got "
+            f"{lost.size} that do not: {_listed(lost)}. Subtract a typical value from each before "
+            "they are rounded."
         )
     return np.asarray(2.0 * spread)
 

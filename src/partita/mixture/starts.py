@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import validate
+from partita import _core, validate
 from partita.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -22,52 +22,59 @@ if TYPE_CHECKING:
 
 # The first pass from n clusters costs n^2; beyond this, chains begin elsewhere unless told.
 _MANY = 2000
+_SAMPLE = 4096  # items that k-means looks at, and assigns between two looks at a stop
 
 
-def one(x: Floats, rng: np.random.Generator) -> Labels:
+def one(x: Floats, rng: np.random.Generator, stop: _core.Stop) -> Labels:
     """All items together."""
     return np.zeros(x.shape[0], np.int64)
 
 
-def singletons(x: Floats, rng: np.random.Generator) -> Labels:
+def singletons(x: Floats, rng: np.random.Generator, stop: _core.Stop) -> Labels:
     """Each item alone."""
     return np.arange(x.shape[0], dtype=np.int64)
 
 
-def scattered(x: Floats, rng: np.random.Generator) -> Labels:
+def scattered(x: Floats, rng: np.random.Generator, stop: _core.Stop) -> Labels:
     """Items dealt to a few clusters at random."""
     few = max(2, int(np.log2(x.shape[0] + 1)))
     return np.asarray(rng.integers(0, few, x.shape[0]), np.int64)
 
 
-def kmeans(x: Floats, rng: np.random.Generator) -> Labels:
-    """k-means from a k-means++ start, with a few more clusters than are likely."""
+def kmeans(x: Floats, rng: np.random.Generator, stop: _core.Stop) -> Labels:
+    """k-means from a k-means++ start on some of the items, with a few more clusters than likely."""
     n = x.shape[0]
-    z = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)
+    some = x if n <= _SAMPLE else x[np.sort(rng.choice(n, _SAMPLE, replace=False))]
+    shift, scale = some.mean(axis=0), np.maximum(some.std(axis=0), 1e-12)
+    z = (some - shift) / scale
     k = min(n, max(2, int(np.log2(n + 1)) + 2))
-    centres = z[[int(rng.integers(n))]]
-    for _ in range(k - 1):
+    centres = z[[int(rng.integers(len(z)))]]
+    while len(centres) < k and not stop.is_up:
         d = _squares(z, centres).min(axis=1)
-        total = d.sum()
-        if not total > 0:
+        if not d.sum() > 0:
             break
-        centres = np.vstack([centres, z[rng.choice(n, p=d / total)]])
+        centres = np.vstack([centres, z[rng.choice(len(z), p=d / d.sum())]])
     labels = _squares(z, centres).argmin(axis=1)
     for _ in range(30):
-        centres = np.stack(
-            [
-                z[labels == j].mean(axis=0) if (labels == j).any() else c
-                for j, c in enumerate(centres)
-            ]
-        )
-        new = _squares(z, centres).argmin(axis=1)
-        if np.array_equal(new, labels):
+        if stop.is_up:
             break
-        labels = new
-    return np.asarray(labels, np.int64)
+        own = [z[labels == j] for j in range(len(centres))]
+        centres = np.stack(
+            [mine.mean(axis=0) if len(mine) else c for mine, c in zip(own, centres, strict=True)]
+        )
+        before, labels = labels, _squares(z, centres).argmin(axis=1)
+        if np.array_equal(before, labels):
+            break
+    out = np.zeros(n, np.int64)
+    for first in range(0, n, _SAMPLE):
+        if stop.is_up:
+            break
+        part = slice(first, first + _SAMPLE)
+        out[part] = _squares((x[part] - shift) / scale, centres).argmin(axis=1)
+    return out
 
 
-NAMES: dict[str, Callable[[Any, np.random.Generator], Any]] = {
+NAMES: dict[str, Callable[[Any, np.random.Generator, _core.Stop], Any]] = {
     "kmeans": kmeans,
     "one": one,
     "singletons": singletons,
@@ -112,9 +119,9 @@ def check_clusters(begins: Sequence[Any], n_items: int, most: int) -> None:
             )
 
 
-def begin(start: Any, x: Floats, rng: np.random.Generator) -> Any:
-    """The partition that a start stands for."""
-    return NAMES[start](x, rng) if isinstance(start, str) else start
+def begin(start: Any, x: Floats, rng: np.random.Generator, stop: _core.Stop) -> Any:
+    """The partition that a start stands for; a rough one if ``stop`` is up."""
+    return NAMES[start](x, rng, stop) if isinstance(start, str) else start
 
 
 def _squares(z: Floats, centres: Floats) -> Floats:

@@ -1,36 +1,16 @@
-"""``ls``: π̂ ≈ WH by least squares (paper eq. 9; Lee & Seung 2001).
-
-``solver="fast"``: alternating coordinate descent (HALS), four sweeps for each product with π̂,
-extrapolated with restarts. The sweeps are some thirty times cheaper than the product they follow,
-so four pay; extrapolation brings galaxy at rank 3 past the plateau (6.66) where multiplicative
-updates stop, to 3.63, in some thirty iterations. From 150 items on, iterations see an eigenfactor
-of π̂ with K + 12 columns and the rest of its diagonal. What that leaves out is corrected at every
-look where the spectrum has a gap after K, and otherwise multiplied in single precision.
-"""
+"""``ls``: π̂ ≈ WH by least squares (paper eq. 19; Lee & Seung 2001)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from partita.nmf import _hals
-from partita.nmf._common import (
-    EPSILON,
-    Blocks,
-    Factors,
-    Model,
-    Target,
-    Width,
-    divide,
-    in_use,
-    namespace,
-    positive,
-    transpose,
-)
-from partita.nmf._multiplicative import times
+from partita.nmf.least_squares import Squares
+from partita.nmf.model import Factors, Model, half_square, namespace, positive, times
 
 if TYPE_CHECKING:
-    from partita.nmf._accelerate import Looks, State
-    from partita.nmf._common import Array
+    from partita.nmf.model import Array
+
+EPSILON = 1e-9  # R's
 
 
 def start(W: Array, H: Array, draw: Any) -> Factors:
@@ -38,51 +18,24 @@ def start(W: Array, H: Array, draw: Any) -> Factors:
     return Factors(W, H)
 
 
-def multiply(V: Array, factors: Factors, iteration: int, width: Width | None = None) -> Factors:
+def update(V: Array, factors: Factors, iteration: int) -> Factors:
     """R's ``lee``: H, then W, then W's columns divided by their sums."""
     xp = namespace(factors.W)
     Wt, H = xp.matrix_transpose(factors.W), factors.H
-    H = in_use(_scaled(xp, V, Wt, H), width)
-    Wt = in_use(_scaled(xp, V, H, Wt), width)
-    sums = xp.sum(Wt, axis=-1, keepdims=True)
-    Wt = Wt / sums if width is None else divide(xp, Wt, sums)
-    return Factors(xp.matrix_transpose(Wt), H)
+    H = _scaled(xp, V, Wt, H)
+    Wt = _scaled(xp, V, H, Wt)
+    return Factors(xp.matrix_transpose(Wt / xp.sum(Wt, axis=-1, keepdims=True)), H)
 
 
 def _scaled(xp: Any, V: Array, A: Array, B: Array) -> Array:
-    """B ∘ AV ⊘ AAᵀB with R's ε: H given Wᵀ, or Wᵀ given H, since V is symmetric."""
+    """max(B ∘ AV, ε) ⊘ (AAᵀB + ε): H given Wᵀ, or Wᵀ given H, since V is symmetric."""
     above = positive(xp, B * times(xp, A, V), EPSILON)
     return above / ((A @ xp.matrix_transpose(A)) @ B + EPSILON)
 
 
-def prepare(target: Target, factors: Factors) -> tuple[Blocks, int]:
-    """Rescale, then fit, on the compressed similarity where that pays."""
-    return _hals.fit(target, factors)
-
-
-def step(target: Target, blocks: Blocks) -> tuple[Blocks, Array]:
-    """One alternation of coordinate descent over H and W."""
-    return _hals.alternate(target, blocks)
-
-
-def advance(target: Target, state: State, looks: Looks) -> tuple[State, int, bool] | None:
-    """The same alternation, extrapolated and compiled."""
-    return _hals.advance(target, state, looks)
-
-
-def blocks(target: Target, factors: Factors) -> Blocks:
+def fitted(factors: Factors) -> tuple[Array, Array]:
     """Wᵀ and H."""
-    return transpose(target.xp, factors.W), factors.H
+    return namespace(factors.W).matrix_transpose(factors.W), factors.H
 
 
-def factors(target: Target, blocks: Blocks) -> Factors:
-    """Blocks as W and H."""
-    return Factors(transpose(target.xp, blocks[0]), blocks[1])
-
-
-def objective(target: Target, factors: Factors) -> Array:
-    """½ ‖π̂ - WH‖²."""
-    return _hals.distance(target, transpose(target.xp, factors.W), factors.H)
-
-
-MODEL = Model("ls", 0.5, start, multiply, prepare, step, blocks, factors, objective, advance)
+MODEL = Model("ls", start, update, fitted, half_square, Squares())

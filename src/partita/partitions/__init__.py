@@ -1,6 +1,6 @@
 """Labels as values: canonical form, contingency, meet, join, enumeration, nested cuts.
 
-Rows 1 of the design above it, kernels beside it, nothing below it.
+Row 1 of the design above it, the core beside it, nothing below it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from partita.partitions._labels import (
     counted_rows,
     distinct_rows,
     enumerate_partitions,
+    extended,
+    first_values,
     join,
     meet,
     n_clusters,
@@ -29,6 +31,8 @@ __all__ = [
     "counted_rows",
     "distinct_rows",
     "enumerate_partitions",
+    "extended",
+    "first_values",
     "join",
     "meet",
     "n_clusters",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import blocks
+from partita import _core, validate
 from partita.errors import InvalidValueError
+from partita.parallel import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def canonical(labels: Any) -> NDArray[np.int64]:
     """
     array, low, span = _in_range(validate.labels("labels", labels))
     out, count = np.empty((1, array.size), dtype=np.int64), np.empty(1, dtype=np.int64)
-    kernels.labels.renumber(_codes(array[None, :]), low, span, array.size, out, count)
+    _core.renumber(_native(array[None, :]), low, span, out, count)
     return out.ravel()
 
 
@@ -77,12 +77,36 @@ def counted_rows(labels: IntArray) -> tuple[IntArray, NDArray[np.int64]]:
     for dtype in (np.uint8, np.uint16, np.uint32):
         out, most = np.empty(labels.shape, dtype=dtype), np.iinfo(dtype).max + 1
         for part in _row_blocks(labels):
-            kernels.labels.renumber(_codes(labels[part]), low, span, most, out[part], counts[part])
+            _core.renumber(_native(labels[part]), low, span, out[part], counts[part])
             if counts[part].max() > most:
                 break
         else:
             break
     return out, counts
+
+
+def first_values(labels: IntArray, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the value of the first item of every cluster, row after row.
+
+    Parameters
+    ----------
+    labels : ndarray of integers, shape (m, n)
+        Canonical.
+    values : ndarray, shape (m, n)
+
+    Examples
+    --------
+    >>> raw = np.array([[7, 7, 3], [2, 9, 2]])
+    >>> first_values(canonical_rows(raw), raw)
+    array([7, 3, 2, 9])
+    """
+    parts = []
+    for part in _row_blocks(labels):
+        rows = labels[part]
+        is_first = np.ones(rows.shape, dtype=bool)
+        np.greater(rows[:, 1:], np.maximum.accumulate(rows, axis=1)[:, :-1], out=is_first[:, 1:])
+        parts.append(np.asarray(values[part])[is_first])
+    return np.concatenate(parts)
 
 
 def distinct_rows(rows: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -102,13 +126,26 @@ def distinct_rows(rows: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     hashes, seed = np.empty(len(rows), dtype=np.uint64), 0
     while True:  # a second time only if two rows share a hash, one chance in some 2^63
         for part in _row_blocks(rows):
-            kernels.labels.hash_rows(rows[part], 0, seed, hashes[part])
-        first, owner = kernels.labels.group(hashes)
+            hashes[part] = _core.hash_rows(_native(rows[part]), 0, seed)
+        first, owner = grouped(hashes)
         same = np.flatnonzero(first[owner] != np.arange(owner.size))
         parts = [same[part] for part in _row_blocks(rows[: same.size])]
         if all(np.array_equal(rows[some], rows[first[owner[some]]]) for some in parts):
             return first, owner
         seed += 1
+
+
+def grouped(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each different hash is first, in that order, and which of them each hash is."""
+    order = np.argsort(hashes)
+    in_order = hashes[order]
+    is_new = np.append(True, in_order[1:] != in_order[:-1])
+    first = np.minimum.reduceat(order, np.flatnonzero(is_new))
+    number = np.empty_like(first)
+    number[np.argsort(first)] = np.arange(first.size)
+    owner = np.empty_like(order)
+    owner[order] = number[np.cumsum(is_new) - 1]
+    return np.sort(first), owner
 
 
 def _is_mapped(labels: IntArray) -> bool:
@@ -125,19 +162,19 @@ def _counts_if_canonical(labels: IntArray) -> NDArray[np.int64] | None:
     """The number of clusters of each row, or None if they are numbered otherwise."""
     counts = np.empty(labels.shape[0], dtype=np.int64)
     for part in _row_blocks(labels):
-        codes = _codes(labels[part])
-        span = int(codes.max()) + 1
+        rows = _native(labels[part])
+        span = int(rows.max()) + 1
         if span > labels.shape[1]:
             return None
-        numbered = np.empty_like(codes)
-        kernels.labels.renumber(codes, 0, span, span, numbered, counts[part])
-        if not np.array_equal(codes, numbered):
+        numbered = np.empty(rows.shape, dtype=np.int64)
+        _core.renumber(rows, 0, span, numbered, counts[part])
+        if not np.array_equal(rows, numbered):
             return None
     return counts
 
 
 def _row_blocks(rows: IntArray) -> list[slice]:
-    """Rows that are gone over in one compiled call."""
+    """Rows that are gone over in one call of the core."""
     return blocks(rows.shape[0], max(1, 10_000_000 // rows.shape[1]))
 
 
@@ -148,16 +185,14 @@ def _in_range(labels: IntArray) -> tuple[IntArray, int, int]:
         _, inverse = np.unique(labels, return_inverse=True)
         labels = inverse.reshape(labels.shape)
         low, high = 0, int(labels.max())
-    elif labels.dtype == np.uint64:
+    elif high > np.iinfo(np.int64).max:
         labels, low, high = labels - np.uint64(low), 0, high - low
     return labels, low, high - low + 1
 
 
-def _codes(labels: IntArray) -> NDArray[np.int64]:
-    """Labels in the one type that a kernel is compiled for: int64, in C order, read-only."""
-    codes = np.ascontiguousarray(labels, dtype=np.int64).view()
-    codes.setflags(write=False)
-    return codes
+def _native(labels: IntArray) -> IntArray:
+    """Labels as the core takes them: in C order and in the byte order of this machine."""
+    return np.ascontiguousarray(labels, dtype=labels.dtype.newbyteorder("="))
 
 
 def n_clusters(labels: IntArray) -> int:
@@ -247,8 +282,15 @@ def enumerate_partitions(n: int) -> NDArray[np.int64]:
             f"`n` must be at most 13 to list every partition; got {n}, which has "
             f"{bell_number(n):,}."
         )
-    rows = np.zeros((1, 1), dtype=np.int64)
-    for _ in range(n - 1):
+    return extended(np.zeros((1, 1), dtype=np.int64), n - 1)
+
+
+def extended(rows: NDArray[np.int64], n_more: int) -> NDArray[np.int64]:
+    """Return every canonical partition that begins with one of the rows and has so many more items.
+
+    In the order of the rows, those of one in lexicographic order.
+    """
+    for _ in range(n_more):
         options = rows.max(axis=1) + 2
         repeated = np.repeat(rows, options, axis=0)
         starts = np.repeat(np.cumsum(options) - options, options)

@@ -72,19 +72,6 @@ class Tree:
         order[self.first[: self.n_items]] = np.arange(self.n_items)
         return order
 
-    @cached_property
-    def tops(self) -> NDArray[np.int64]:
-        """The nodes where a heavy path starts: the root and every inner node lighter than its twin.
-
-        Following the larger child down from each of them visits every inner node once.
-        """
-        light = np.zeros(2 * self.n_items - 1, dtype=np.bool_)
-        left, right = self.children[:, 0], self.children[:, 1]
-        light[np.where(self.size[left] >= self.size[right], right, left)] = True
-        light[-1] = True
-        light[: self.n_items] = False
-        return np.flatnonzero(light)
-
     def runs(self, most: int) -> Iterator[slice]:
         """Cut the merges, as nodes, into runs that join ``most`` ordered pairs of items or fewer.
 

@@ -12,17 +12,14 @@ from typing import Any
 
 from partita.plots._average import Averaged, average_similarity
 from partita.plots._ball import credible_ball
-from partita.plots._comparison import comparison
-from partita.plots._history import search_history
-from partita.plots._loss import loss_by_rank
+from partita.plots._canvas import pyplot as pyplot
+from partita.plots._curves import loss_by_rank, n_clusters, search_history, traces
+from partita.plots._matrices import comparison, reconstruction, similarity
 from partita.plots._memberships import memberships, memberships_by_rank
-from partita.plots._n_clusters import n_clusters
 from partita.plots._order import item_order
 from partita.plots._palette import matched_labels, palette
-from partita.plots._reconstruction import reconstruction
+from partita.plots._parameters import parameters
 from partita.plots._scatter import scatter
-from partita.plots._similarity import similarity
-from partita.plots._traces import traces
 
 __all__ = [
     "NAMES",
@@ -37,6 +34,7 @@ __all__ = [
     "memberships_by_rank",
     "n_clusters",
     "palette",
+    "parameters",
     "reconstruction",
     "scatter",
     "search_history",
@@ -51,6 +49,7 @@ NAMES: Mapping[str, Callable[..., Any]] = {
     "memberships-by-rank": memberships_by_rank,
     "loss": loss_by_rank,
     "n-clusters": n_clusters,
+    "parameters": parameters,
     "scatter": scatter,
     "ball": credible_ball,
     "comparison": comparison,

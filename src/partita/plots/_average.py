@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import blocks
-from partita.draws import Draws, representative
+from partita import _core, validate
+from partita.draws import Draws, counts_in, representative
 from partita.evidence import as_evidence
-from partita.plots._common import bin_edges, check_order, some_of
+from partita.parallel import blocks
+from partita.plots._canvas import bin_edges, check_order, some_of
 from partita.similarity import posterior_similarity
 
 if TYPE_CHECKING:
@@ -107,9 +107,8 @@ def _sparse(
     total = np.zeros((cells, cells), dtype=np.float32)
     weights = draws.probabilities.astype(np.float32)
     for part in blocks(draws.n_draws, 2 * _WORK // (order.size * cells)):
-        kernels.alignment.add_cell_pairs(
-            draws.labels[part], weights[part], order, cell_of[order], total
-        )
+        labels = np.ascontiguousarray(draws.labels[part])
+        _core.cell_pairs(labels, weights[part], order, cell_of[order], total)
     return total + np.triu(total, 1).T
 
 
@@ -118,11 +117,10 @@ def _dense(draws: Draws, cell_of: NDArray[np.int64], cells: int, most: int) -> N
     total = np.zeros((cells, cells), dtype=np.float32)
     weights = draws.probabilities
     for part in blocks(draws.n_draws, min(_COLUMNS // most, _WORK // cell_of.size)):
-        labels = draws.labels[part]
-        table = np.zeros((len(labels), most, cells), dtype=np.int32)
-        kernels.alignment.overlaps(labels, cell_of, table)
+        labels = np.ascontiguousarray(draws.labels[part])
+        table = counts_in(labels, most * np.arange(len(labels) + 1), cell_of, cells)
         roots = np.sqrt(weights[part]).astype(np.float32)
-        counts = (table * roots[:, None, None]).reshape(-1, cells)
+        counts = table * np.repeat(roots, most)[:, None]
         total += counts.T @ counts
     return total
 

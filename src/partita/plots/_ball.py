@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita.plots._average import average_partition
-from partita.plots._common import panels
-from partita.plots._matrix import draw_matrix, mark_clusters
+from partita.plots._canvas import panels
+from partita.plots._matrices import draw_matrix, mark_clusters
 from partita.plots._order import item_order
 from partita.plots._scatter import check_items, scatter
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from partita import validate
 from partita.errors import InvalidValueError
-from partita.plots._common import axes, bin_edges, bin_means, check_order, panels
+from partita.nmf import OPEN
+from partita.plots._canvas import axes, bin_edges, bin_means, check_order, panels
 from partita.plots._order import item_order
 from partita.plots._palette import MARKERS, OTHER, column_numbers, palette
 from partita.uncertainty import align_memberships
@@ -34,6 +35,9 @@ def memberships(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the memberships of every item in every cluster.
+
+    A grey line shows how far a factorisation leaves them open (``membership_spread``), where that
+    exceeds 0.1 for some item.
 
     Parameters
     ----------
@@ -73,6 +77,11 @@ def memberships(
         _stack(ax, means, edges, [colours[c] for c in own])
     else:
         _lines(ax, means, edges, own, [colours[c] for c in own])
+    spread = getattr(estimate, "membership_spread", None)
+    if spread is not None and bool((spread > OPEN).any()):
+        heights = bin_means(np.nan_to_num(spread)[shown][:, None], edges)[:, 0]
+        ax.stairs(heights, edges, color="0.3", lw=1.2, zorder=4, label="left open by the fit")
+        ax.legend(loc="upper right", fontsize=8)
     ax.set_xlim(0, n)
     ax.set_ylim(0, 1)
     ax.set_ylabel("membership")

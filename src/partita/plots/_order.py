@@ -11,7 +11,7 @@ from partita import validate
 from partita.draws import representative
 from partita.evidence import Evidence, as_evidence
 from partita.partitions import canonical
-from partita.plots._common import check_order, labels_of
+from partita.plots._canvas import check_order, labels_of
 from partita.similarity import Similarity
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from partita import mixture, validate
 from partita.draws import as_draws, representative
 from partita.errors import InvalidValueError
 from partita.mixture.data import read_data
-from partita.plots._common import FAINT, INK, axes, labels_of
+from partita.plots._canvas import FAINT, INK, axes, labels_of
 from partita.plots._palette import MARKERS, matched_labels, rgb
 from partita.uncertainty import align_memberships
 

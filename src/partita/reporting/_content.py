@@ -10,16 +10,16 @@ import numpy as np
 from partita.draws import Draws
 from partita.estimation import Estimate
 from partita.plots import average_similarity, palette
-from partita.plots._common import runs
-from partita.plots._matrix import true_blocks
+from partita.plots._canvas import runs
+from partita.plots._matrices import true_blocks
 from partita.plots._scatter import check_items, density_curve, plane, prior_words
 from partita.uncertainty import posterior_n_clusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from partita.reporting._sections import Findings
     from partita.reporting._steps import Position, Steps
-    from partita.reporting._words import Findings
 
 _CELLS = 400
 _POINTS = 2_000  # of the data, at most

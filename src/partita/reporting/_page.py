@@ -11,15 +11,13 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-LIBRARY = "plotly-cartesian.min.js"
-LIBRARY_VERSION = "4.1.1"  # what CONTRIBUTING.md says how to renew
-LIBRARY_SHA256 = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
+_LIBRARY = "plotly-cartesian.min.js"  # CONTRIBUTING.md says how to renew it
 _SCRIPTS = ("data.js", "theme.js", "charts.js", "matrix.js", "table.js", "main.js")
 
 
 def page(*, title: str, content: Mapping[str, Any], parts: Mapping[str, str]) -> str:
     """Return the whole page; ``parts`` are HTML already, ``title`` and ``content`` are not."""
-    library = _static(LIBRARY)
+    library = _static(_LIBRARY)
     script = "(function () {\n'use strict';\n" + "\n".join(map(_static, _SCRIPTS)) + "\n})();\n"
     places = {
         **parts,

@@ -15,7 +15,7 @@ from partita.losses import VI
 from partita.partitions import canonical
 from partita.plots import item_order
 from partita.plots._scatter import check_items
-from partita.reporting import _again, _content, _page, _words
+from partita.reporting import _content, _page, _parameters, _reproduce, _sections
 from partita.reporting._steps import steps_of
 from partita.search import METHODS
 
@@ -33,8 +33,9 @@ def report(
     data: Any = None,
     truth: Any = None,
     *,
+    params: Any = None,
     comparison: Comparison | bool | None = None,
-    title: str = _again.TITLE,
+    title: str = _reproduce.TITLE,
     command: str | None = None,
     density: Any = None,
     n_jobs: int | None = -1,
@@ -60,6 +61,8 @@ def report(
         To draw, coloured by cluster: one or two columns as they are, more as principal components.
     truth : array-like of shape (n,), optional
         Known classes to score against.
+    params : ClusterParameters, or what :func:`partita.cluster_parameters` takes, optional
+        For the section on what the clusters are like.
     comparison : Comparison or bool, optional
         What :func:`partita.compare` returned. If None, every method is run up to 300 items and
         the paper's conventional ones up to 5,000; False for none.
@@ -98,14 +101,19 @@ def report(
     table = _comparison(comparison, given, truth, best, n_jobs)
     steps = steps_of(best, given, n_jobs=n_jobs)
     order = item_order(best, given, truth=truth)
-    findings = _words.Findings.of(best, given, truth, table, n_jobs)
+    findings = _sections.Findings.of(best, given, truth, table, n_jobs)
     content = _content.content(best, given, steps, order, findings, data, density)
-    call = _again.call(
+    call = _reproduce.call(
         best, given, draws, path,
-        data=data, truth=truth, comparison=comparison, density=density, title=str(title),
+        data=data, truth=truth, params=params, comparison=comparison, density=density,
+        title=str(title),
     )  # fmt: skip
-    parts = _words.parts(best, given, findings, steps, command, call)
-    io.write_text(path, _page.page(title=str(title), content=content, parts=parts))
+    described = None if params is None else _parameters.described(best, draws, params)
+    parts = _sections.parts(best, given, findings, steps, command, call)
+    parts["parameters"] = _parameters.section(described)
+    parts["parameters_link"] = _parameters.link(described)
+    page = _page.page(title=str(title), content=content, parts=parts)
+    io.write_somewhere(path, lambda place: io.write_text(place, page))
     return os.path.abspath(path)
 
 
@@ -118,7 +126,7 @@ def _estimate(estimate: Any, draws: Draws, n_jobs: int) -> Estimate:
     if isinstance(estimate, str):
         raise InvalidTypeError(f"`estimate` must be an Estimate or labels; got {estimate!r}.")
     value = expected_loss(labels, draws, loss=VI(), n_jobs=n_jobs)
-    return Estimate(canonical(labels), float(value), VI(), _again.GIVEN)
+    return Estimate(canonical(labels), float(value), VI(), _reproduce.GIVEN)
 
 
 def _comparison(

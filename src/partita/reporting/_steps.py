@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import losses
+from partita import losses, validate
 from partita import search as searches
 from partita.draws import Draws, representative
 from partita.estimation import Estimate, Step, expected_loss
 from partita.estimation import estimate as find
 from partita.evidence import Evidence
 from partita.losses import VI
+from partita.nmf import OPEN
 from partita.partitions import canonical
-from partita.plots._common import some_of
+from partita.plots._canvas import some_of
 from partita.plots._palette import column_numbers
 from partita.uncertainty import align_memberships
 
@@ -83,7 +84,8 @@ def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
     positions = tuple(_position(found[k], best, some, n_jobs) for k in kept)
     if name != best.loss_name:
         source += f"; the estimate's own loss, {best.loss_name}, is known by name alone"
-    return Steps(positions, kept.index(rank), source, name, _note(found, kept, some, draws))
+    note = _note(found, kept, some, draws) + _left_open(best)
+    return Steps(positions, kept.index(rank), source, name, note)
 
 
 def _note(found: dict[int, Step], kept: list[int], some: Draws, draws: Draws) -> str:
@@ -92,6 +94,19 @@ def _note(found: dict[int, Step], kept: list[int], some: Draws, draws: Draws) ->
     if not count or all(found[k].memberships is not None for k in kept):
         return ""
     return f" They are taken from {count}."
+
+
+def _left_open(best: Estimate) -> str:
+    """How many items have memberships that the factorisation does not determine."""
+    if best.membership_spread is None:
+        return ""
+    many = int((best.membership_spread > OPEN).sum())
+    if not many:
+        return ""
+    return (
+        f" Those of {validate.count_text(many, 'item')} are left open by the factorisation: "
+        f"restarts of equal objective differ by more than {OPEN:g} in them."
+    )
 
 
 def own_loss(best: Estimate) -> Any:

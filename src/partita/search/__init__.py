@@ -1,7 +1,6 @@
 """Searches: ways of supplying candidate partitions for the argmin of eq. 8.
 
-One file a search; none imports another; what they share, and what one of them is made of, is in
-files whose names begin with ``_``, such as ``_common`` for all and ``_greedy_*`` for Greedy.
+One file a search; none imports another; what they share is in files whose names begin with ``_``.
 ``NAMES`` maps the public strings to values, ``METHODS`` the paper's names to a loss and a search;
 to add a search, write one file and one line here.
 """
@@ -59,12 +58,10 @@ NAMES: Mapping[str, Search | tuple[Search, ...]] = {
     "nmf-offset": NMF("offset"),
     "nmf-symmetric": NMF("symmetric"),
     "greedy": Greedy(),
-    "salso": Greedy(
-        n_runs=16, starts=("sequential", "random"), moves=("sweep", "rebuild"), patience=1.0
-    ),
-    "rastelli-friel": Greedy(n_runs=8, starts=("random",), moves=("sweep",)),
-    "wade-ghahramani": Greedy(n_runs=2, starts=("average", "draws"), moves=("merge", "split")),
-    "lau-green": Greedy(n_runs=1, starts=("draws", "average"), moves=("sweep",)),
+    "salso": Greedy(recipe="salso"),
+    "rastelli-friel": Greedy(recipe="rastelli-friel"),
+    "wade-ghahramani": Greedy(recipe="wade-ghahramani", starts=(Linkage("average"), Sampled(40))),
+    "lau-green": Greedy(recipe="lau-green", starts=(Linkage("average"),)),
     "spectral": Spectral(),
     "community": Community(),
     "exact": Exact(),
@@ -106,8 +103,8 @@ def limited(search: Any, time_limit: float) -> Search:
     if isinstance(search, str):
         (search,) = resolve(search)
     if isinstance(search, Portfolio):
-        tiny, direct = limited(search.tiny, time_limit), limited(search.direct, time_limit)
-        return replace(search, tiny=tiny, direct=direct)
+        tiny = search.tiny and limited(search.tiny, time_limit)
+        return replace(search, tiny=tiny, direct=limited(search.direct, time_limit))
     if not is_dataclass(search) or not hasattr(search, "time_limit"):
         able = "'auto', 'greedy', 'nmf-kl' and 'exact'"
         raise InvalidValueError(
@@ -148,9 +145,9 @@ def factorised(
 
 
 def bounded(
-    search: Any, *, max_clusters: int | None = None, n_runs: int | None = None
+    search: Any, *, max_clusters: int | None = None, effort: float | None = None
 ) -> tuple[Search, ...]:
-    """Return the searches with at most so many clusters, the greedy ones with so many runs.
+    """Return the searches with at most so many clusters, the greedy ones with so much effort.
 
     What ``auto`` does for most losses stands for it.
     """
@@ -163,13 +160,22 @@ def bounded(
                 f"'average' and 'exact'; got {names}."
             )
         found = [replace(one, max_clusters=max_clusters) for one in found]
-    if n_runs is not None:
+    if effort is not None:
         if not any(isinstance(one, Greedy) for one in found):
             raise InvalidValueError(
-                f"`n_runs` must go with a greedy search, such as 'greedy' or 'salso'; got {names}."
+                f"`effort` must go with a greedy search, such as 'greedy' or 'salso'; got {names}."
             )
-        found = [replace(one, n_runs=n_runs) if isinstance(one, Greedy) else one for one in found]
+        found = [replace(one, effort=effort) if isinstance(one, Greedy) else one for one in found]
     return tuple(found)
+
+
+def exactly(search: Any, n_clusters: int) -> Search:
+    """Return a search for this many clusters, if it is one that can be told; others as they are."""
+    if isinstance(search, Portfolio):
+        return replace(search, tiny=None, direct=exactly(search.direct, n_clusters))
+    if isinstance(search, Greedy):
+        return replace(search, n_clusters=n_clusters)
+    return cast("Search", search)
 
 
 def name_of(search: Any) -> str:

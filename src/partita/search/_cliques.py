@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from partita import _core
 from partita.errors import MissingDependencyError, PartitaWarning
-from partita.search._debts import settle
-from partita.search._program import Program, has_time_for, prove, solver
-from partita.search._relaxation import relax
+from partita.search._program import Program, has_time_for, prove, solver, until
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.search._greedy_clock import Clock
+    from partita.parallel import Stop
 
     Matrix: TypeAlias = NDArray[np.float64]
 
@@ -59,7 +58,10 @@ def components(d: Matrix) -> list[NDArray[np.int64]]:
 class Part:
     """A component, a partition of it, and the bound proved so far.
 
-    At first by paying debts, then by the relaxed problem.
+    With slacks s_ij = d_ij of pairs apart and -d_ij of pairs together, a triangle inequality that
+    is tight at the partition takes its multiplier from two slacks and gives it to the third, and
+    the bound is the partition's cost less Σ max(0, -s_ij), what is owed. Debts are paid as long as
+    that sum falls.
     """
 
     def __init__(
@@ -68,17 +70,8 @@ class Part:
         _, own = np.unique(labels, return_inverse=True)
         self.d, self.tolerance = d, tolerance
         self.cost = joined(own, d)
-        self.triangles, y = settle(d, own, deadline, 0.9 * tolerance)
-        self._proved(y)
-        if not self.is_proved and time.monotonic() < deadline:
-            target = self.cost - 0.9 * tolerance
-            self.triangles, y = relax(d, own, self.triangles, y, target, deadline)
-            self._proved(y)
-
-    def _proved(self, y: NDArray[np.float64]) -> None:
-        """Note the bound that these multipliers of the triangles give."""
-        starts = 3 * np.arange(len(y) + 1)
-        self.bound, _ = prove(self.d, self.triangles.ravel(), starts, y)
+        self.triangles, y = _core.settle(d, own, 0.9 * tolerance, until(deadline))
+        self.bound, _ = prove(d, self.triangles.ravel(), 3 * np.arange(len(y) + 1), y)
 
     @property
     def gap(self) -> float:
@@ -178,7 +171,7 @@ def can_program(said: str | None = None) -> bool:
 
 
 def minimise(
-    d: Matrix, labels: NDArray[np.int64], clock: Clock, *, branches: bool = True
+    d: Matrix, labels: NDArray[np.int64], clock: Stop, *, branches: bool = True
 ) -> tuple[NDArray[np.int64], bool, float]:
     """Return a component's best partition, whether it is proved to be, and the bound of Σ d x.
 
@@ -189,7 +182,7 @@ def minimise(
         return np.zeros_like(labels), True, float(d.sum()) / 2
     tolerance = 1e-9 * max(1.0, float(np.abs(d).sum()))
     part = Part(d, labels, clock.deadline, tolerance)
-    if part.is_proved or clock.is_up() or not can_program():
+    if part.is_proved or clock.is_late() or not can_program():
         return labels, part.is_proved, part.bound
     program = part.program(clock.deadline)
     if program is None:
@@ -201,13 +194,13 @@ def minimise(
 
 
 def _branch(
-    program: Program, best: list[Any], tolerance: float, clock: Clock, branches: bool = True
+    program: Program, best: list[Any], tolerance: float, clock: Stop, branches: bool = True
 ) -> bool:
     """Bound, and if that is not enough fix a pair together, then apart. True if all was settled."""
     bound = program.cut(best[0] - tolerance, clock.deadline)
     if bound >= best[0] - tolerance or program.is_infeasible:
         return True
-    if clock.is_up():
+    if clock.is_late():
         return False
     labels = program.partition()
     value = joined(labels, program.d)
@@ -221,7 +214,7 @@ def _branch(
         program.fix(column, side)
         program.solve(clock.deadline)
         settled &= _branch(program, best, tolerance, clock)
-        if not settled and clock.is_up():
+        if not settled and clock.is_late():
             return False
     program.fix(column, None)
     return settled

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, losses, validate
-from partita.distributed import blocks, map_items
+from partita import _core, losses, validate
 from partita.draws import (
     DenseCounts,
     SparseCounts,
@@ -25,7 +24,8 @@ from partita.draws import (
     sparse_counts_in,
 )
 from partita.evidence import Evidence
-from partita.losses import PEAR, VI, Binder, RatioLoss, VILowerBound
+from partita.losses import RatioLoss
+from partita.parallel import blocks, map_items
 from partita.partitions import canonical
 from partita.search._scoring import Rows
 from partita.similarity import Landmarks, landmarks
@@ -121,17 +121,6 @@ def central_draw(some: Sample, loss: RatioLoss) -> int:
     return int(at[np.argmin(far @ few.probabilities)])
 
 
-def stand_in(loss: RatioLoss) -> RatioLoss:
-    """The loss on draws that stands for one on the similarity, which rounds cannot score.
-
-    PEAR and the VI lower bound have the mean over draws moved inside; Binder and VI are what they
-    approximate or resemble most.
-    """
-    if loss.needs != "similarity":
-        return loss
-    return VI() if isinstance(loss, VILowerBound) else Binder() if isinstance(loss, PEAR) else VI()
-
-
 def extend(found: IntArray, some: Sample, loss: RatioLoss, *, n_jobs: int = 1) -> IntArray:
     """Put every item where the loss of the sample and it is least; the sample stays put."""
     draws, items = some.draws, some.landmarks.items
@@ -190,7 +179,5 @@ def sparsely_nearest(
     out = np.empty(block.shape[1], dtype=np.int64)
     for part in blocks(out.size, max(1, _LOOKUPS // block.shape[0])):
         few = np.ascontiguousarray(block[:, part].T)
-        kernels.sparse.nearest(
-            few, offsets, weights, counts.starts, counts.columns, counts.counts, sizes, out[part]
-        )
+        out[part] = _core.nearest(few, offsets, weights, counts.arrays, sizes)
     return out

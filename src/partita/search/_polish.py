@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from partita.parallel import Stop, notice
 from partita.partitions import canonical
-from partita.search._common import at_most
-from partita.search._greedy_clock import Clock
-from partita.search._greedy_large import goes_in_rounds, polish_both_ways
-from partita.search._greedy_problem import check, problem
-from partita.search._greedy_run import Run
+from partita.search import _representatives
+from partita.search._problem import Watch, check, problem
+from partita.search.greedy import DESCENT, Greedy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,10 +27,9 @@ def polish(
     *,
     rng: np.random.Generator,
     max_clusters: int | None = None,
-    patience: float = 1.0,
     time_limit: float | None = None,
 ) -> NDArray[np.int64]:
-    """Return a partition of at most the expected loss, by greedy moves from ``labels``.
+    """Return a partition of at most the expected loss, by the greedy search from ``labels`` alone.
 
     Parameters
     ----------
@@ -42,9 +40,6 @@ def polish(
     rng : Generator
     max_clusters : int, optional
         Make at most this many clusters.
-    patience : float
-        Attempts in vain at rebuilding clusters, in multiples of K, before it stops; 0 for sweeps
-        and merges alone.
     time_limit : float, optional
         Seconds.
 
@@ -52,18 +47,31 @@ def polish(
     -------
     ndarray of int64, shape (n,)
     """
-    held = evidence.searched(check(loss).needs)
-    if held is None or goes_in_rounds(check(loss), held):
-        return canonical(
-            polish_both_ways(
-                labels, evidence, check(loss), rng=rng, max_clusters=max_clusters,
-                patience=patience, time_limit=time_limit,
-            )
-        )  # fmt: skip
-    shared = problem(check(loss), held, merge=False)
-    limit = min(max_clusters or evidence.n_items, evidence.n_items)
-    run = Run(shared.state(), rng, limit, Clock(time_limit))
-    run.state.load(at_most(limit, canonical(labels)))
-    run.keep()
-    run.go(("sweep", "merge", "rebuild", "chain") if patience else ("sweep", "merge"), patience)
-    return canonical(run.state.labels)
+    scored, watch = check(loss), Watch(Stop(time_limit), "polish")
+    how = Greedy(max_clusters=max_clusters, recipe="polish")
+    held = evidence.searched(scored.needs)
+    start = how.fitted(np.asarray(labels))
+    if held is None or _representatives.goes_in_rounds(scored, held):
+        found = _representatives.polish_both_ways(start, evidence, scored, how, rng, watch)
+    else:
+        ends = list(how.found(held, scored, [start], rng, evidence.n_jobs, watch))
+        found = ends[0].labels if ends else start
+    if watch.is_late:
+        notice()
+    if watch.interrupt is not None:
+        raise watch.interrupt
+    return canonical(found)
+
+
+def descended(
+    labels: IntArray, evidence: Evidence, loss: Loss, *, rng: np.random.Generator,
+    time_limit: float | None = None,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Return where moves of items and of whole clusters lead from ``labels``, downhill."""
+    watch = Watch(Stop(time_limit), "descent")
+    with watch.over() as stop:
+        shared = problem(check(loss), evidence, (1, evidence.n_items), merge=False)
+        ends = shared.descend([canonical(labels)], DESCENT, rng, stop)
+    if watch.interrupt is not None:
+        raise watch.interrupt
+    return ends[0][0] if ends else canonical(labels)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from partita import kernels
+from partita import _core
 from partita.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _LEAVES = 7  # of a star, at most
 _SLICE = 1000  # iterations of simplex before Ctrl-C is looked at
 _SUMMED = 64  # roundings on a term's way into a sum that is made pairwise, and to spare
 _LOOK, _RISE = 10, 0.02  # rounds in which the bound must rise by this share of the gap
-_CALL = 5_000_000  # steps of a compiled call
 _PER_ROW = 1.2e-5  # seconds for a row, to be added, to be solved with at all and to be proved by
 _AT_A_TIME = 2_000  # rows that are added before the clock is looked at
 
@@ -41,9 +40,9 @@ def has_time_for(n_rows: int, deadline: float) -> bool:
     return time.monotonic() + _PER_ROW * n_rows < deadline
 
 
-def _compiled() -> Any:
-    """The compiled moves; they know arrays, not types."""
-    return kernels.cliques
+def until(deadline: float) -> _core.Stop:
+    """What ends a call of the core at a time of the monotonic clock."""
+    return _core.Stop(None if deadline == np.inf else max(0.0, deadline - time.monotonic()))
 
 
 def prove(
@@ -54,31 +53,17 @@ def prove(
     ``members[starts[a] : starts[a + 1]]`` are the centre and the leaves of star a. From the bound
     is taken what rounding could have added: no pair has more charges than an item has stars.
     """
-    out = np.empty_like(d)
-    _compiled().charge(d, members, starts, y, out)
+    out, sizes = d.copy(), np.diff(starts)
+    for size in np.unique(sizes):
+        rows, paid = members[starts[:-1][sizes == size, None] + np.arange(size)].T, y[sizes == size]
+        for a, b in combinations(range(size), 2):  # the centre with a leaf, or two leaves
+            at = np.minimum(rows[a], rows[b]) * len(d) + np.maximum(rows[a], rows[b])
+            np.add.at(out.ravel(), at, paid if a == 0 else -paid)
     value = float(np.minimum(np.triu(out, 1), 0.0).sum()) - float(y.sum())
-    leaves = np.diff(starts) - 1
+    leaves = sizes - 1
     moved = float(np.abs(d).sum()) / 2 + float((y * leaves * (leaves + 1)).sum()) / 2
     additions = int(np.bincount(members, minlength=1).max()) + _SUMMED
     return value - additions * float(np.finfo(np.float64).eps) * moved, out
-
-
-def violated(
-    x: Matrix, d: Matrix, tolerance: float, deadline: float
-) -> tuple[Integers, NDArray[np.float64]] | None:
-    """Return the triangles (j, i, k) most violated for each pair ik, and by how much.
-
-    None if time was up.
-    """
-    n = d.shape[0]
-    best, via = np.zeros((n, n)), np.full((n, n), -1, dtype=np.int64)
-    step = max(1, _CALL // (n * n // 4 + 1))
-    for start in range(0, n, step):
-        if time.monotonic() > deadline:
-            return None
-        _compiled().violated(x, d, start, min(n, start + step), tolerance, best, via)
-    i, k = np.nonzero(best)
-    return np.stack([via[i, k], i, k], axis=1), best[i, k]
 
 
 @dataclass
@@ -106,22 +91,13 @@ class Program:
 
     def triangles(self, most: int, deadline: float) -> list[tuple[int, ...]]:
         """Return the most violated triangles, at most one for each pair kept apart."""
-        found = violated(self.x, self.d, _ROUND, deadline)
-        if found is None:
-            return []
-        rows, violations = found
+        rows, violations = _core.violated(self.x, self.d, _ROUND, until(deadline))
         order = np.argsort(-violations, kind="stable")[:most]
         return [tuple(row) for row in rows[order].tolist()]
 
     def stars(self, deadline: float) -> list[tuple[int, ...]]:
         """Return violated stars of three leaves or more, at most one for each centre."""
-        n = self.d.shape[0]
-        leaves = np.full((n, _LEAVES), -1, dtype=np.int64)
-        step = max(1, _CALL // (n * _LEAVES * 20))
-        for start in range(0, n, step):
-            if time.monotonic() > deadline:
-                return []
-            _compiled().stars(self.x, start, min(n, start + step), _ROUND, _STAR, leaves)
+        leaves = _core.stars(self.x, _ROUND, _STAR, _LEAVES, until(deadline))
         return [
             (centre, *(int(leaf) for leaf in leaves[centre] if leaf >= 0))
             for centre in np.flatnonzero(leaves[:, 0] >= 0).tolist()

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from partita import kernels
-from partita.distributed import blocks
+from partita import _core
 from partita.draws import DenseCounts, SparseCounts, offsets_of
 from partita.losses import Basis, RatioLoss
+from partita.parallel import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.draws import Draws
     from partita.losses import Combination
-    from partita.typing import FloatArray, IntArray
+    from partita.typing import Doubles, IntArray
 
     Counts: TypeAlias = DenseCounts | SparseCounts
     Scored: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
@@ -36,7 +36,7 @@ class Linear:
     """The expected loss at (e, j), and what one more in e and in each j changes it by."""
 
     value: float
-    alpha: NDArray[np.float64]
+    alpha: Doubles
     slope: float
 
 
@@ -67,17 +67,17 @@ class Rows:
         self.step = np.append(np.diff(self.cell), 0.0)
         self.t = np.add.reduceat(self.cell[sizes], self.offsets[:-1])
 
-    def totals(self, counts: Counts) -> tuple[float, NDArray[np.float64]]:
+    def totals(self, counts: Counts) -> tuple[float, Doubles]:
         """The sums e and j of a table of counts."""
         e = float(self.cell[counts.column_sizes(self.offsets)].sum())
         return e, counts.joint(self.offsets, self.cell)
 
-    def value(self, e: Any, j: NDArray[np.float64]) -> float:
+    def value(self, e: Any, j: Doubles) -> float:
         """The expected loss at totals e and j."""
         ratio = self.loss.ratio(Basis(self.t, e, j, self.cell[-1], self.n_items))
         return float(ratio @ self.draws.probabilities)
 
-    def linear(self, e: float, j: NDArray[np.float64]) -> Linear:
+    def linear(self, e: float, j: Doubles) -> Linear:
         """The loss and its slopes at totals e and j."""
         basis = Basis(self.t, e, j, float(self.cell[-1]), self.n_items)
         top, bottom = self.loss.numerator, self.loss.denominator
@@ -125,7 +125,11 @@ class Rows:
         return Scoring(moves, shared)
 
     def _sparse(
-        self, counts: SparseCounts, alpha: FloatArray, leaves: FloatArray, enters: FloatArray
+        self,
+        counts: SparseCounts,
+        alpha: Doubles,
+        leaves: Doubles,
+        enters: Doubles,
     ) -> Scoring:
         lengths = np.diff(counts.starts)
         looked = int(lengths @ counts.row_sizes()) / (self.n_items * self.draws.n_draws)
@@ -136,24 +140,24 @@ class Rows:
 def moves(
     block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
     alpha: NDArray[np.float32], table: NDArray[np.float32], lost: NDArray[np.float32],
-    leaves: FloatArray, enters: FloatArray,
+    leaves: Doubles, enters: Doubles,
 ) -> Scored:  # fmt: skip
     """The best cluster of every item of a block, and by how much the loss would fall."""
     n = block.shape[1]
-    best, gains = np.empty(n, dtype=np.int64), np.empty(n)
+    best, gains = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float32)
     here = np.ascontiguousarray(labels, dtype=np.int64)
     for part in blocks(n, max(64, _LOOKUPS // block.shape[0])):
         few = np.ascontiguousarray(block[:, part])
-        kernels.streaming.best_moves(
-            few, offsets, alpha, table, lost, here[part], leaves, enters, best[part], gains[part]
+        best[part], gains[part] = _core.best_moves(
+            few, offsets, alpha, table, lost, here[part], leaves, enters
         )
-    return best.astype(np.int32), gains.astype(np.float32)
+    return best, gains
 
 
 def sparse_moves(
     block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
-    alpha: FloatArray, counts: SparseCounts, step: FloatArray, leaves: FloatArray,
-    enters: FloatArray, size: int,
+    alpha: Doubles, counts: SparseCounts, step: Doubles, leaves: Doubles,
+    enters: Doubles, size: int,
 ) -> Scored:  # fmt: skip
     """The same from a table without its empty cells, ``size`` items at a time.
 
@@ -166,12 +170,10 @@ def sparse_moves(
     for part in blocks(n, size):
         at = order[part]
         few = np.ascontiguousarray(block[:, at].T)
-        to, gain = np.empty(at.size, dtype=np.int64), np.empty(at.size)
-        kernels.sparse.best_moves(
-            few, offsets, alpha, counts.starts, counts.columns, counts.counts, step,
-            np.asarray(labels[at], dtype=np.int64), leaves, enters, cheapest, to, gain,
-        )  # fmt: skip
-        best[at], gains[at] = to, gain
+        here = np.asarray(labels[at], dtype=np.int64)
+        best[at], gains[at] = _core.best_moves_sparsely(
+            few, offsets, alpha, counts.arrays, step, here, leaves, enters, cheapest
+        )
     return best, gains
 
 
@@ -196,10 +198,8 @@ def best_mergers(rows: Rows, counts: SparseCounts) -> list[tuple[int, int]]:
     partner[a[order][first]] = b[order][first]
     gains = np.zeros(sizes.size)
     for some in counts.runs(rows.offsets):
-        kernels.sparse.merged(
-            counts.starts, counts.columns, counts.counts,
-            rows.offsets[some.start : some.stop + 1], form.alpha[some], rows.cell, partner, gains,
-        )  # fmt: skip
+        at = rows.offsets[some.start : some.stop + 1]
+        _core.merged(counts.arrays, at, form.alpha[some], rows.cell, partner, gains)
     k = np.flatnonzero(partner >= 0)
     s, u = sizes[k], sizes[partner[k]]
     gains = gains[k] - form.slope * (rows.cell[s + u] - rows.cell[s] - rows.cell[u])

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partita.distributed import map_items
 from partita.draws import DenseCounts, contingency
+from partita.parallel import map_items
 from partita.partitions import canonical
 from partita.search._scoring import Rows, best_mergers
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from partita.draws import Draws
     from partita.losses import RatioLoss
-    from partita.search._greedy_clock import Clock
+    from partita.search._problem import Watch
     from partita.search._scoring import Counts
     from partita.typing import FloatArray, IntArray
 
@@ -46,6 +46,7 @@ class StreamedState:
         self.counts = self._count(self.labels)
         self.rows = Rows(draws, loss, self.counts.row_sizes())
         self.value = self.rows.value(*self.rows.totals(self.counts))
+        self.fewest = 1  # clusters that there must be
         self._looked_at: dict[int, NDArray[np.int64]] = {}
         self._n_founded = 0
 
@@ -62,6 +63,8 @@ class StreamedState:
     def offer(self, labels: IntArray) -> bool:
         """Take other labels if their loss is less."""
         offered = canonical(labels).astype(np.int32)
+        if int(offered.max()) + 1 < min(self.fewest, self.n_clusters):
+            return False
         counts = self._count(offered)
         value = self.rows.value(*self.rows.totals(counts))
         if not value < self.value - 1e-12 * max(1.0, abs(self.value)):
@@ -255,15 +258,18 @@ def with_item(
     return np.asarray(weights @ (block == column[:, None]))
 
 
-def settle(state: StreamedState, limit: int, clock: Clock) -> int:
-    """Make rounds of moves, mergers and splits until none helps; return how many."""
-    made = 0
+def settle(state: StreamedState, limit: int, watch: Watch, *, fewest: int = 1) -> int:
+    """Make rounds of moves, mergers and splits until none helps; return how many.
+
+    There are never more than ``limit`` clusters, and no fewer than ``fewest`` if there were.
+    """
+    made, state.fewest = 0, fewest
     for made in range(1, _ROUNDS + 1):  # noqa: B007
-        if clock.is_up():
+        if watch.is_up():
             break
         before = state.value
         moved = state.sweep(limit)
-        clock.note(state.value)
+        watch.note(state.value)
         if moved and before - state.value >= 1e-9 * abs(before):
             continue
         if not state.merge() and not state.split(limit):

@@ -73,7 +73,7 @@ class Community:
 
     def _resolutions(self, loss: Loss) -> tuple[float, ...]:
         if self.resolution is None:
-            return (1 - loss.a / 2,) if isinstance(loss, Binder) else _GRID
+            return (1 - loss.weight / 2,) if isinstance(loss, Binder) else _GRID
         return self.resolution if isinstance(self.resolution, tuple) else (self.resolution,)
 
 

@@ -11,27 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
+from partita import _core, validate
 from partita.errors import InvalidValueError
+from partita.evidence import Evidence
 from partita.losses import Binder, RatioLoss, name_of
-from partita.partitions import canonical
+from partita.parallel import Stop
+from partita.partitions import canonical, enumerate_partitions, extended
 from partita.search import _cliques
 from partita.search._common import Candidate, values_of
-from partita.search._greedy_clock import Clock
-from partita.search._greedy_problem import problem
-from partita.search._greedy_run import MOVES, Run
-from partita.search._greedy_search import Settings, search_greedily
-from partita.search._greedy_similarity import SimilarityProblem
 from partita.search._hierarchy import dendrogram
+from partita.search.greedy import Greedy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.evidence import Evidence
     from partita.losses import Loss
 
 MOST_ITEMS = 12
-_STARTS = 8  # greedy runs, from the best of which a proof is tried first
+_FIRST = 0.1  # effort of the greedy search from whose answer a proof is tried first
+_LEAST = 1e-9  # seconds, of a search for which no time is left
 _QUICK = 8  # items of which all partitions are visited before anybody ends it
 _SLICE = 0.01  # seconds that partitions are scored together for, about
 _BATCH = 4_096  # of which there are so many, at most
@@ -84,7 +82,7 @@ class Exact:
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Generator[Candidate, None, str | None]:
         """Yield the best partition; after Ctrl-C, the best so far. Return whether time ran out."""
-        clock = Clock(self.time_limit)
+        clock = Stop(self.time_limit)
         n = evidence.n_items
         is_large = n > MOST_ITEMS
         if is_large and isinstance(loss, Binder) and self.max_clusters is not None:
@@ -103,10 +101,10 @@ class Exact:
         if is_large:
             offered = _branch_and_bound(evidence, loss, rng, n_jobs, clock)
         elif isinstance(loss, RatioLoss):
-            settings = Settings(max_clusters=self.max_clusters)
             known: Iterable[Candidate] = ()
             if n > _QUICK or self.time_limit is not None:
-                known = search_greedily(settings, evidence, loss, rng, n_jobs, clock)
+                first = Greedy(max_clusters=self.max_clusters, time_limit=_left(clock))
+                known = first.candidates(evidence, loss, rng=rng, n_jobs=n_jobs)
             offered = _visit(evidence, loss, limit, clock, known)
         else:
             offered = _score_all(evidence, loss, limit, n_jobs, clock)
@@ -116,12 +114,18 @@ class Exact:
         return _LATE if clock.has_ended_work and not proved else None
 
 
+def _left(clock: Stop, share: float = 1.0) -> float | None:
+    """The seconds that a search may take."""
+    left = clock.left()
+    return None if left is None else max(share * left, _LEAST)
+
+
 def _all(n: int, limit: int) -> Iterator[NDArray[np.int64]]:
-    labels, highest = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    yield labels.copy()
-    while kernels.exact.next_labels(labels, highest):
-        if labels.max() < limit:
-            yield labels.copy()
+    """Every partition into at most so many clusters, in lexicographic order."""
+    first = min(n, _QUICK)
+    for head in enumerate_partitions(first):
+        rows = extended(head[None], n - first)
+        yield from rows[rows.max(axis=1) < limit]
 
 
 def _likely(evidence: Evidence, limit: int) -> Iterator[NDArray[np.int64]]:
@@ -136,7 +140,7 @@ def _likely(evidence: Evidence, limit: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _score_all(
-    evidence: Evidence, loss: Loss, limit: int, n_jobs: int, clock: Clock
+    evidence: Evidence, loss: Loss, limit: int, n_jobs: int, clock: Stop
 ) -> Iterator[Candidate]:
     """Score every partition, some at a time, under a loss that can only be taken whole.
 
@@ -146,7 +150,7 @@ def _score_all(
     every = chain(_likely(evidence, limit), _all(n, limit))
     is_all = False
     try:
-        while not is_all and not (best is not None and clock.is_up()):
+        while not is_all and not (best is not None and clock.is_late()):
             some = list(islice(every, size))
             is_all = len(some) < size
             began = time.monotonic()
@@ -165,54 +169,56 @@ def _score_all(
 
 
 def _visit(
-    evidence: Evidence, loss: RatioLoss, limit: int, clock: Clock, known: Iterable[Candidate]
+    evidence: Evidence, loss: RatioLoss, limit: int, clock: Stop, known: Iterable[Candidate]
 ) -> Iterator[Candidate]:
-    """Visit every partition, from all items together; ``known`` ones are to be beaten.
+    """Visit every partition; ``known`` ones, and all items together, are to be beaten.
 
     Ctrl-C is raised after the best so far.
     """
-    shared = problem(loss, evidence, merge=False)
-    n = evidence.n_items
-    state: Any = shared.state()
-    labels, highest = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    state.load(labels)
-    best, best_labels = np.array([state.value]), labels.copy()
-    more = True
+    best, least = np.zeros(evidence.n_items, dtype=np.int64), np.inf
+    is_all = False
     try:
-        for one in known:
-            state.load(one.labels)
-            if state.value < best[0]:
-                best[0], best_labels[:] = state.value, one.labels
-        state.load(labels)
-        search, head, steps = _visitor(shared, state)
-        while more and not clock.is_up():
-            more = search(labels, highest, *head, limit, steps, best, best_labels)
+        for labels in chain([best.copy()], (canonical(one.labels) for one in known)):
+            value = float(values_of(labels[None], loss, evidence, n_jobs=1)[0])
+            if value < least:
+                least, best[:] = value, labels
+        is_all = _visit_all(evidence, loss, limit, best, clock)
     except KeyboardInterrupt:
-        yield Candidate(best_labels, info={"is_optimal": False})
+        yield Candidate(best, info={"is_optimal": False})
         raise
-    yield Candidate(best_labels, info={"is_optimal": not more})
+    if not is_all:
+        clock.is_late()  # it notes that there was more to do
+    yield Candidate(best, info={"is_optimal": is_all})
 
 
-def _visitor(shared: Any, state: Any) -> tuple[Any, tuple[Any, ...], int]:
-    """The compiled visit of partitions, what it needs, and how many it makes in a call."""
-    compiled: Any = kernels.exact
-    if isinstance(shared, SimilarityProblem):
-        head: tuple[Any, ...] = (
-            shared.matrix, shared.cell, shared.shape, shared.grid, shared.t, shared.num, shared.den,
-        )  # fmt: skip
-        return compiled.search_similarity, head, 20_000
-    labels = state.labels
-    counts = np.zeros((int(shared.offsets[-1]), labels.size), dtype=np.uint16)
-    np.add.at(counts, (shared.rows, labels[:, None]), shared.weight[:, None])
-    head = (
-        shared.rows, shared.cell, counts, np.bincount(labels, minlength=labels.size), state.j,
-        shared.t, shared.p, shared.num, shared.den,
-    )  # fmt: skip
-    return compiled.search_draws, head, max(1, 2_000_000 // shared.m)
+def _visit_all(
+    evidence: Evidence, loss: RatioLoss, limit: int, best: NDArray[np.int64], stop: _core.Stop
+) -> bool:
+    """Let ``best`` be a partition of the least expected loss; False if the time was too short."""
+    how = (loss.tables(evidence.n_items), limit, best, stop)
+    if loss.needs == "draws":
+        draws = evidence.distinct
+        labels = np.ascontiguousarray(draws.labels, dtype=np.uint32)
+        return _core.visit_draws(labels, draws.probabilities, *how)
+    similarity = evidence.similarity
+    matrix = np.asarray(similarity.to_dense(n_jobs=evidence.n_jobs), dtype=np.float64)
+    t = float((loss.cell(similarity.row_sums) / similarity.row_sums).sum())
+    return _core.visit_clusters(_of_clusters(matrix, loss), t, *how)
+
+
+def _of_clusters(matrix: NDArray[np.float64], loss: RatioLoss) -> NDArray[np.float64]:
+    """What the cluster of some items, bits of the index, adds to j: Σ cell(x)/x over them.
+
+    With x_i = Σ π̂_ij over the cluster.
+    """
+    items = np.arange(len(matrix))
+    inside = (np.arange(1 << items.size)[:, None] >> items & 1).astype(np.float64)
+    x = np.where(inside > 0, inside @ matrix, 1.0)
+    return np.asarray((inside * loss.cell(x) / x).sum(axis=1), dtype=np.float64)
 
 
 def _branch_and_bound(
-    evidence: Evidence, loss: Any, rng: np.random.Generator, n_jobs: int, clock: Clock
+    evidence: Evidence, loss: Any, rng: np.random.Generator, n_jobs: int, clock: Stop
 ) -> Iterator[Candidate]:
     """The best partition of every component; Ctrl-C is raised after the best so far.
 
@@ -222,20 +228,23 @@ def _branch_and_bound(
     labels = np.full(evidence.n_items, -1)
     bounds: dict[int, float] = {}
     try:
-        shared = SimilarityProblem(evidence.similarity, loss, n_jobs=evidence.n_jobs)
-        d = _cliques.costs(shared.matrix, loss.a)
-        known = partial(_known, shared.matrix, d, loss.a, labels, bounds)
-        left = clock.left()
-        quarter = Clock(None if left is None else left / 4)
-        _quick_start(shared, quarter, labels)
+        matrix = np.asarray(evidence.similarity.to_dense(n_jobs=evidence.n_jobs), dtype=np.float64)
+        d = _cliques.costs(matrix, loss.weight)
+        known = partial(_known, matrix, d, loss.weight, labels, bounds)
+        held = Evidence(similarity=evidence.similarity, n_jobs=n_jobs)
+        quarter = Stop(_left(clock, 0.25))
+        first = Greedy(effort=_FIRST, time_limit=_left(quarter))
+        for one in first.candidates(held, loss, rng=np.random.default_rng(0), n_jobs=n_jobs):
+            labels[:] = canonical(one.labels)
         proved = _each_component(d, labels, quarter, bounds, branches=False)
         if not proved:
-            for one in search_greedily(Settings(), evidence, loss, rng, n_jobs, clock):
+            usual = Greedy(time_limit=_left(clock))
+            for one in usual.candidates(held, loss, rng=rng, n_jobs=n_jobs):
                 found = canonical(one.labels)
                 if _cliques.joined(found, d) < _cliques.joined(labels, d):
                     labels[:] = found
             proved = _each_component(d, labels, clock, bounds)
-        if not proved and not clock.is_up():
+        if not proved and not clock.is_late():
             _cliques.can_program("The partition could be proved optimal, or a better one found.")
     except KeyboardInterrupt:
         if labels[0] >= 0:
@@ -260,21 +269,8 @@ def _known(
     return {"is_optimal": proved, "lower_bound": least, "gap": value - least}
 
 
-def _quick_start(shared: SimilarityProblem, clock: Clock, labels: NDArray[np.int64]) -> None:
-    """Put the best of a few greedy runs, from which a proof is tried first, into ``labels``."""
-    run = Run(shared.state(), np.random.default_rng(0), shared.n, clock)
-    least = np.inf
-    for _ in range(_STARTS):
-        run.grow()
-        run.go(MOVES, 4.0)
-        if run.state.value < least:
-            least, labels[:] = run.state.value, canonical(run.state.labels)
-        if clock.is_up():
-            break
-
-
 def _each_component(
-    d: NDArray[np.float64], labels: NDArray[np.int64], clock: Clock, bounds: dict[int, float],
+    d: NDArray[np.float64], labels: NDArray[np.int64], clock: Stop, bounds: dict[int, float],
     *, branches: bool = True,
 ) -> bool:  # fmt: skip
     """Make every component's labels the best that time allows; return whether all are proved.
@@ -283,7 +279,7 @@ def _each_component(
     """
     proved = True
     for i, items in enumerate(_cliques.components(d)):
-        if clock.is_up():
+        if clock.is_late():
             return False
         part = np.ascontiguousarray(d[np.ix_(items, items)])
         own, is_best, low = _cliques.minimise(

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import losses, nmf, validate
-from partita.distributed import Clock, OutOfTimeError, each_under, noticing, progress, stoppable
 from partita.errors import InvalidValueError
+from partita.parallel import Stop, noticing, progress, stoppable
 from partita.partitions import smallest_dtype
 from partita.search._common import Candidate
-from partita.search._nmf_large import from_landmarks
 from partita.search._polish import polish
+from partita.similarity import Similarity, posterior_similarity
 
 if TYPE_CHECKING:
     from partita.evidence import Evidence
     from partita.losses import Loss
     from partita.nmf import Factorization
-
-
-_QUICK = 2_000  # items of a matrix whose iterations are short, so that Ctrl-C can wait for one
-_PASS = 1e-8  # seconds for each item and draw, to extend and score at last
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,15 +29,12 @@ class NMF:
     For each rank the restart of least objective is kept, and the loss then chooses among the
     ranks. The scale of H is a choice that changes the partition (see :func:`partita.factorize`),
     so each reading is offered and the loss chooses among those too; ``info["reading"]`` says
-    which won. Ranks beyond the number of items are left out; if all are, n is the one rank.
+    which won. Memberships are those of balanced factors, whichever won. Ranks beyond the number of
+    items are left out; if all are, n is the one rank.
 
-    Beyond 1,500 items, unless the similarity is given as a matrix or (up to 5,000 items) there are
-    more than four draws an item, ``ls``, ``offset`` and
-    ``symmetric`` never form π̂. They make their restarts on 1,500 landmarks, whose objectives and
-    labels are what ``restart_objectives`` and ``restart_labels`` hold then, iterate on a randomised
-    eigenfactor of at most 32,768 items, and end with products of π̂ itself over all items. Beyond
-    5,000 items ``kl`` and ``ns`` are fitted on the landmarks and extended to the other items by
-    non-negative regression. ``info["approximation"]`` says which.
+    Beyond 1,500 items restarts are fitted to 400 landmarks, whose objectives and labels are what
+    ``restart_objectives`` and ``restart_labels`` hold then (``info["landmarks"]``); the best is
+    extended to all items and improved there, through the draws where π̂ is not a matrix.
 
     Parameters
     ----------
@@ -64,8 +57,8 @@ class NMF:
     time_limit : float, optional
         Seconds after which the ranks that are done are what there is, with a warning that names
         those left out; if none is done, what the first restarts had come to, ``cut_short``. The
-        similarity itself, and beyond 5,000 items the landmarks, are made in any case, and what is
-        polished is polished in the time that is left.
+        similarity itself is made in any case, and what is polished is polished in the time that is
+        left.
 
     References
     ----------
@@ -118,13 +111,13 @@ class NMF:
 
         What is returned at the end says which ranks the time was too short for, if any.
         """
-        n, clock = evidence.n_items, Clock(self.time_limit)
-        ranks = [k for k in self.ranks if k <= n] or [n]
-        if self._goes_through_draws(evidence):
-            return (yield from self._streamed(evidence, loss, ranks, rng, n_jobs, clock))
+        clock = Stop(self.time_limit)
+        ranks = [k for k in self.ranks if k <= evidence.n_items] or [evidence.n_items]
+        similarity, matrix = self._similarity(evidence)
+        offered: list[Candidate] = []
         with progress(len(ranks) * self.n_init, f"nmf-{self.model}") as bar:
             found = nmf.factorize_ranks(
-                evidence.similarity,
+                similarity,
                 model=self.model,
                 ranks=ranks,
                 n_init=self.n_init,
@@ -133,128 +126,63 @@ class NMF:
                 n_jobs=n_jobs,
                 device=self.device,
                 dtype=self.dtype,
+                on_restart=lambda rank: bar.advance(1, f"rank {rank}"),
             )
-            offered: list[Candidate] = []
-            matrix = self._matrix(evidence)
-            watched = stoppable if n <= _QUICK else each_under
-            for fit in watched(clock, found):
-                bar.advance(self.n_init, f"rank {fit.rank}")
+            for fit in stoppable(clock, found):
                 if fit.cut_short and any("cut_short" not in one.info for one in offered):
                     continue
-                read = [replace(one, info={**one.info, **matrix}) for one in self.read(fit)]
+                read = list(self.read(fit, matrix))
                 yield from read
                 offered += read
-        if not self.polish or clock.is_up():
+        if not self.polish or clock.is_late():
             return _too_short_for(ranks, offered, polish=self.polish)
         partitions = np.stack([c.labels for c in offered])
         values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
         best = offered[int(np.argmin(values))]
         with noticing() as was_cut:
-            polished = self._polished(best, evidence, loss, rng, clock, matrix)
-        yield polished
+            labels = polish(best.labels, evidence, loss, rng=rng, time_limit=clock.left())
+        about = {"polished": True, "from_rank": best.info["rank"]} | matrix
+        yield Candidate(labels, info=about)
         return _too_short_for(ranks, offered, polish=bool(was_cut))
 
-    def _polished(
-        self, best: Candidate, evidence: Evidence, loss: Loss, rng: np.random.Generator,
-        clock: Clock, about: dict[str, Any],
-    ) -> Candidate:  # fmt: skip
-        labels = polish(best.labels, evidence, loss, rng=rng, time_limit=clock.left())
-        return Candidate(labels, info={"polished": True, "from_rank": best.info["rank"], **about})
+    def _similarity(self, evidence: Evidence) -> tuple[Similarity, dict[str, str]]:
+        """What to factorise, and where a matrix is that the evidence does not know of.
 
-    def _goes_through_draws(self, evidence: Evidence) -> bool:
-        """Whether π̂ is not formed: it need not be, or a product with it costs more."""
-        if self.solver != "fast" or self.device is not None or evidence.is_on_device:
-            return False
-        if evidence.is_large:
-            return True
-        if not evidence.has_draws or (evidence.is_similarity and evidence.has_dense):
-            return False
-        draws = evidence.draws if evidence.streams else evidence.distinct
-        return nmf.Streamed.is_quicker(self.model, draws.n_items, draws.n_draws)
-
-    def _matrix(self, evidence: Evidence) -> dict[str, str]:
-        """Where a matrix is made that the evidence does not know of."""
+        Least squares of very many items is quicker through the draws. A divergence goes over the
+        whole matrix several times, and has it made where the evidence allows one.
+        """
         device = self.device
         if device is None and evidence.is_on_device:
             device = evidence.similarity.device
-        if device is not None and device != "cpu":
-            return {"matrix": device}
-        return {"matrix": "memory"} if evidence.is_large else {}
+        if device not in (None, "cpu"):
+            return evidence.similarity, {"matrix": str(device)}
+        needs_matrix = self.solver == "mu" or self.model in ("kl", "ns")
+        if not evidence.is_large or needs_matrix:
+            similarity = evidence.similarity
+            made = evidence.is_large and (similarity.is_dense or self.solver == "mu")
+            return similarity, {"matrix": "memory"} if made else {}
+        return posterior_similarity(evidence.distinct, kind="implicit"), {}
 
-    def _streamed(
-        self, evidence: Evidence, loss: Loss, ranks: list[int], rng: np.random.Generator,
-        n_jobs: int, clock: Clock,
-    ) -> Generator[Candidate, None, str | None]:  # fmt: skip
-        """Yield the best reading of each rank; memberships only where it is the best so far.
-
-        Where the time is up, or Ctrl-C comes, before any rank is done, the best of the landmarks.
-        """
-        seed, draws = validate.seed(rng), evidence.distinct
-        shared = nmf.Streamed(draws, self.model, ranks, self.n_init, seed, n_jobs)
-        clock.reserve(_PASS * evidence.n_items * draws.n_draws)
-        offered: list[Candidate] = []
-        end: OutOfTimeError | KeyboardInterrupt | None = None
-        try:
-            for one in self._each_rank(shared, evidence, loss, n_jobs, clock):
-                yield one
-                offered.append(one)
-        except (OutOfTimeError, KeyboardInterrupt) as error:
-            end = error
-        if not offered and shared.small:
-            offered = [from_landmarks(shared, draws, loss, self.normalize, n_jobs)]
-            yield offered[0]
-        if isinstance(end, KeyboardInterrupt):
-            raise end
-        if not self.polish or clock.is_up():
-            return _too_short_for(ranks, offered, polish=self.polish)
-        best = min(offered, key=lambda one: one.expected_loss or 0.0)
-        with noticing() as was_cut:
-            polished = self._polished(best, evidence, loss, rng, clock, {})
-        yield polished
-        return _too_short_for(ranks, offered, polish=bool(was_cut))
-
-    def _each_rank(
-        self, shared: nmf.Streamed, evidence: Evidence, loss: Loss, n_jobs: int, clock: Clock
-    ) -> Iterator[Candidate]:
-        least = np.inf
-        with progress(len(shared.ranks), f"nmf-{self.model}") as bar:
-            for fit in stoppable(clock, shared.fits(), breaks_off=True):
-                one = self._best_reading(fit, evidence, loss, n_jobs)
-                assert one.expected_loss is not None
-                if one.expected_loss < least:
-                    least = one.expected_loss
-                    one = replace(one, memberships=fit.memberships(one.info["reading"]))
-                yield one
-                bar.advance(1, f"rank {fit.rank}")
-
-    def _best_reading(
-        self, fit: nmf.StreamedFit, evidence: Evidence, loss: Loss, n_jobs: int
-    ) -> Candidate:
-        found: list[tuple[str, Any]] = []
-        for how in self.normalize:
-            labels = fit.labels(how)
-            if all((labels != other).any() for _, other in found):
-                found.append((how, labels))
-        partitions = np.stack([labels for _, labels in found])
-        values = losses.expected(loss, partitions, evidence, n_jobs=n_jobs)
-        best = int(np.argmin(values))
-        how, labels = found[best]
-        about = {
-            "rank": fit.rank, "model": fit.model, "reading": how, "objective": fit.objective,
-            "n_iter": fit.n_iter, "converged": fit.converged, "undecided": fit.n_undecided(how),
-            **fit.about,
-            "restart_labels": fit.restart_labels(how).astype(smallest_dtype(fit.rank)),
-            "restart_objectives": fit.restart_objectives,
-        }  # fmt: skip
-        return Candidate(labels, expected_loss=float(values[best]), info=about)
-
-    def read(self, fit: Factorization) -> Iterator[Candidate]:
+    def read(self, fit: Factorization, about: dict[str, Any] | None = None) -> Iterator[Candidate]:
         """Yield one partition of a fit for each reading."""
         for how in self.normalize:
-            reading = fit.read(how)
-            yield Candidate(
-                reading.labels, memberships=reading.memberships, info=_about(fit, how, reading)
-            )
+            reading, restarts = fit.read(how), fit.read_restarts(how)
+            info = {
+                "rank": fit.rank,
+                "model": fit.model,
+                "reading": how,
+                "objective": fit.objective,
+                "n_iter": fit.n_iter,
+                "converged": fit.converged,
+                "undecided": int(reading.undecided.sum()),
+                "restart_labels": restarts.astype(smallest_dtype(fit.rank)),
+                "restart_objectives": fit.restart_objectives,
+                "membership_spread": fit.membership_spread,
+                **({} if fit.landmarks is None else {"landmarks": fit.landmarks.size}),
+                **({"cut_short": True} if fit.cut_short else {}),
+                **(about or {}),
+            }
+            yield Candidate(reading.labels, memberships=reading.memberships, info=info)
 
 
 def _too_short_for(ranks: list[int], offered: list[Candidate], *, polish: bool) -> str | None:
@@ -273,19 +201,3 @@ def _too_short_for(ranks: list[int], offered: list[Candidate], *, polish: bool) 
         f"`time_limit` was too short for {what}{' and the polishing' if polish else ''}; {came}. "
         "Allow more seconds, or try fewer `ranks` or restarts (`n_init`)."
     )
-
-
-def _about(fit: Factorization, how: str, reading: nmf.Reading) -> dict[str, Any]:
-    restarts = fit.read_restarts(how)
-    return {
-        "rank": fit.rank,
-        "model": fit.model,
-        "reading": how,
-        "objective": fit.objective,
-        "n_iter": fit.n_iter,
-        "converged": fit.converged,
-        "undecided": int(reading.undecided.sum()),
-        "restart_labels": restarts.astype(smallest_dtype(fit.rank)),
-        "restart_objectives": fit.restart_objectives,
-        **({"cut_short": True} if fit.cut_short else {}),
-    }

@@ -26,7 +26,7 @@ class Portfolio:
 
     Parameters
     ----------
-    tiny : Search
+    tiny : Search, optional
         For up to eight items, and for nine or ten where draws are few.
     direct : Search
         For every :class:`~partita.losses.RatioLoss`.
@@ -34,7 +34,7 @@ class Portfolio:
         For losses that can only be scored on whole partitions; the first works on draws alone.
     """
 
-    tiny: Search
+    tiny: Search | None
     direct: Search
     otherwise: tuple[Search, ...]
 
@@ -49,7 +49,7 @@ class Portfolio:
     ) -> Generator[Candidate, None, str | None]:
         """Yield what the searches that fit supply, and return what they left undone."""
         parts: tuple[Search, ...] = (self.direct,)
-        if _is_tiny(evidence, loss):
+        if self.tiny is not None and _is_tiny(evidence, loss):
             parts = (self.tiny,)
         elif not isinstance(loss, RatioLoss):
             parts = tuple(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from partita import validate
-from partita.distributed import blocks
+from partita.parallel import blocks
 from partita.search._common import Candidate
 from partita.typing import Needs
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from partita import validate
-from partita.distributed import blocks
 from partita.draws import Draws
 from partita.errors import InvalidValueError
+from partita.parallel import blocks
 from partita.similarity._similarity import Similarity
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ _HELD = 64  # draws that are added up together
 
 
 class _Sum(NamedTuple):
-    """All that is known: one value, replaced in one step, so that no interrupt comes between.
+    """What the draws so far add up to; an update replaces it in one step, so Ctrl-C breaks nothing.
 
-    ``matrix`` is the sum over draws, weighted, of who is with whom, but for those in ``held``.
+    ``matrix`` is the weighted sum of x_ij = 1{c_i = c_j} over all draws but those in ``held``.
     """
 
     n_items: int | None = None
@@ -73,7 +73,7 @@ class SimilarityBuilder:
     def update(self, labels: Any, *, weight: float = 1.0) -> None:
         """Add one draw, of as many items as the draws before.
 
-        If it is interrupted, by Ctrl-C say, the draw is not counted and those before it are.
+        If Ctrl-C interrupts it, the draw is not counted; earlier draws are.
         """
         now = self._now
         row = validate.labels("labels", labels, n_items=now.n_items)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels
-from partita.distributed import blocks, map_blocks
+from partita import _core
 from partita.errors import InvalidTypeError, InvalidValueError
+from partita.parallel import blocks, map_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,15 +46,13 @@ class Dense:
 
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i."""
-        members, starts = kernels.contingency.by_cluster(labels, n_clusters)
-        out = np.empty(self.n_items)
+        numbers = labels.astype(np.uint32)
+        out, matrix = np.empty(self.n_items), np.ascontiguousarray(self.array)
 
         def work(part: slice) -> None:
-            kernels.contingency.own_sums(
-                self.array, members, starts, labels, part.start, part.stop, out
-            )
+            _core.own_sums(matrix, numbers, n_clusters, part.start, part.stop, out)
 
-        parts = blocks(self.n_items, _WORK // int(np.diff(starts).max()))
+        parts = blocks(self.n_items, _WORK // int(np.bincount(labels).max()))
         for _ in map_blocks(work, parts, n_jobs=n_jobs):
             pass
         return out

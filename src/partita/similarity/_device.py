@@ -10,7 +10,7 @@ import numpy as np
 
 from partita import validate
 from partita.devices import Device, dtype_name, to_host
-from partita.distributed import blocks
+from partita.parallel import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

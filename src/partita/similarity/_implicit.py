@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import blocks, map_blocks
+from partita import _core
 from partita.draws import cluster_sums, own_sums, pick_items, spread, streams
+from partita.parallel import blocks, map_blocks
+from partita.similarity._counting import block, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,18 +44,17 @@ class Implicit:
         if streams(self.draws):
             groups = cluster_sums(self.draws, x, x.shape[1], n_jobs=n_jobs)
             return spread(self.draws, groups, n_jobs=n_jobs)
-        labels, offsets = self.draws.labels, self._offsets
-        x = np.ascontiguousarray(x, dtype=np.float64)
+        labels, offsets = np.ascontiguousarray(self.draws.labels), self._offsets
+        weights = self.draws.probabilities
+        values = np.ascontiguousarray(x, dtype=np.float64)
         sums = np.zeros((int(offsets[-1]), x.shape[1]))
-        out = np.zeros_like(x)
+        out = np.zeros(values.shape)
 
         def gather(part: slice) -> None:
-            kernels.contingency.group_sums(labels[part], x, offsets[part], sums)
+            _core.gather(labels[part], offsets[part], values, sums)
 
         def give(part: slice) -> None:
-            kernels.contingency.spread(
-                labels, self.draws.probabilities, sums, offsets, part.start, part.stop, out
-            )
+            _core.spread(labels, offsets, weights, sums, part.start, part.stop, out)
 
         for total, cost, work in (
             (labels.shape[0], labels.shape[1], gather),
@@ -72,7 +72,7 @@ class Implicit:
             both, where = np.unique(np.concatenate([rows, cols]), return_inverse=True)
             labels = pick_items(labels, both)
             rows, cols = where[: rows.size], where[rows.size :]
-        return np.asarray(kernels.similarity.block(labels, self._weights, rows, cols))
+        return block(labels, self._weights, rows, cols)
 
     @property
     def _weights(self) -> NDArray[np.float64] | None:
@@ -81,21 +81,16 @@ class Implicit:
     def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
         """The whole matrix: exact counts over the number of draws, or weighted sums."""
         labels: Any = self.draws.labels
-        if not isinstance(labels, np.ndarray) and labels.nbytes > validate.free_memory() // 4:
-            return self._run_by_run(dtype, n_jobs)
-        return _counted(np.asarray(labels), self._weights, dtype, n_jobs)
-
-    def _run_by_run(self, dtype: Any, n_jobs: int) -> FloatArray:
-        """The same of draws in a store, as many of them at a time as are quickly read."""
-        labels: Any = self.draws.labels
         n, m = self.n_items, self.draws.n_draws
-        out = np.zeros((n, n))
+        if isinstance(labels, np.ndarray) or n * m <= _READ:
+            return counted(np.asarray(labels), self._weights, dtype, n_jobs)
+        out = np.zeros((n, n))  # of draws in a store, some at a time
         for part in blocks(m, max(1, _READ // n)):
             weights = None if self._weights is None else self._weights[part]
             size = part.stop - part.start if weights is None else float(weights.sum())
             if not size:
                 continue
-            found = _counted(labels[part], weights, np.float64, n_jobs)
+            found = counted(labels[part], weights, np.float64, n_jobs)
             for rows in blocks(n, 256):  # no third matrix
                 share = found[rows] * size
                 out[rows] += np.rint(share) if weights is None else share
@@ -105,24 +100,7 @@ class Implicit:
 
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i, from one contingency table a draw: O(nM)."""
-        draws = self.draws
-        if streams(draws):
-            return own_sums(draws, labels, n_clusters, n_jobs=n_jobs)
-        members, starts = kernels.contingency.by_cluster(labels, n_clusters)
-        most = int(draws.n_clusters.max())
-
-        def work(part: slice) -> NDArray[np.float64]:
-            out = np.zeros(self.n_items)
-            kernels.contingency.own_cells(
-                draws.labels[part], most, draws.probabilities[part], members, starts, out
-            )
-            return out
-
-        parts = blocks(draws.n_draws, _WORK // self.n_items)
-        total = np.zeros(self.n_items)
-        for out in map_blocks(work, parts, n_jobs=n_jobs):
-            total += out
-        return total
+        return own_sums(self.draws, labels, n_jobs=n_jobs)
 
     @cached_property
     def row_sums(self) -> NDArray[np.float64]:
@@ -136,10 +114,12 @@ class Implicit:
         if self.n_items * self.draws.n_draws < (_PAIR if is_quick else 1) * distinct.n_draws**2:
             return self._by_rows()
         square = np.arange(self.n_items + 1, dtype=np.float64) ** 2
-        labels, sizes, w = np.asarray(distinct.labels), distinct.n_clusters, distinct.probabilities
+        labels = np.ascontiguousarray(distinct.labels)
+        sizes, w = distinct.n_clusters, distinct.probabilities
         total = 0.0
         for part in blocks(distinct.n_draws, _WORK // (self.n_items * distinct.n_draws)):
-            joint = kernels.contingency.joint(labels, sizes, labels[part], sizes[part], square)
+            some = labels[part].astype(np.uint32)
+            joint = _core.joint_sums(labels, sizes, some, sizes[part], square)
             total += float(w[part] @ joint @ w)
         return total
 
@@ -151,12 +131,3 @@ class Implicit:
             own = part[:, : part.shape[0]]
             total += 2.0 * float(np.vdot(part, part)) - float((own * own).sum())
         return total
-
-
-def _counted(
-    labels: IntArray, weights: NDArray[np.float64] | None, dtype: Any, n_jobs: int
-) -> FloatArray:
-    plan = kernels.similarity.plan(labels, weights, dtype)
-    for _ in map_blocks(plan.fill, plan.strips, n_jobs=n_jobs, label="similarity"):
-        pass
-    return np.asarray(plan.out)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels
-from partita.distributed import blocks
+from partita import _core
 from partita.errors import InvalidTypeError, InvalidValueError
+from partita.parallel import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,11 +68,11 @@ class Responsibilities:
 
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i."""
-        out = self._missing.copy()
+        out, rows = self._missing.copy(), labels[None, :].astype(np.uint32)
         sums = np.empty((n_clusters, self.array.shape[2]))
         for w, r in zip(self.probabilities, self.array, strict=True):
             sums[:] = 0.0
-            kernels.contingency.group_sums(labels[None, :], r, _ZERO, sums)
+            _core.gather(rows, _ZERO, r, sums)
             out += w * np.einsum("ik,ik->i", r, sums[labels])
         return out
 

@@ -10,6 +10,7 @@ import numpy as np
 from partita import devices, io, validate
 from partita.draws import as_draws, probabilities
 from partita.errors import InvalidTypeError, InvalidValueError
+from partita.io import Shown
 from partita.partitions import canonical
 from partita.similarity import _dense, _device, _responsibilities
 from partita.similarity._dense import Dense
@@ -36,7 +37,7 @@ class _Backing(Protocol):
     def frobenius2(self) -> float: ...
 
 
-class Similarity:
+class Similarity(Shown):
     """The posterior similarity matrix π̂: how probably two items are in one cluster (eq. 4).
 
     ``Similarity(P)`` wraps a matrix. :func:`posterior_similarity` makes one from draws, in memory
@@ -112,7 +113,9 @@ class Similarity:
         return cls._of(Responsibilities(array, np.asarray(w / w.sum())), None)
 
     @classmethod
-    def from_log_weights(cls, log_weights: Any, *, key: str | None = None) -> Similarity:
+    def from_log_weights(
+        cls, log_weights: Any, *, key: str | None = None, isolate: bool = False
+    ) -> Similarity:
         """Return the similarity of a marginalised mixture from the weights that its sampler kept.
 
         Given the draws of the other parameters this is the exact similarity, so it varies less
@@ -127,6 +130,8 @@ class Similarity:
             clusters), or what holds such an array: ArviZ data, a dict of samples, a file.
         key : str, optional
             The variable, where there are several.
+        isolate : bool
+            Read a file in a process of its own, as :func:`partita.read_draws` does.
 
         Examples
         --------
@@ -134,7 +139,7 @@ class Similarity:
         array([[1. , 0.5],
                [0.5, 1. ]])
         """
-        weights = io.read_weights(log_weights, key)
+        weights = io.read_weights(log_weights, key, isolate=isolate)
         n_draws = weights.array.shape[0]
         backing = Responsibilities(probabilities(weights.array), np.full(n_draws, 1.0 / n_draws))
         return cls._of(backing, weights.item_names)
@@ -215,7 +220,7 @@ class Similarity:
     def __matmul__(self, x: Any) -> FloatArray:
         return self.matmul(x)
 
-    def matmul(self, x: Any, *, n_jobs: int | None = 1) -> FloatArray:
+    def matmul(self, x: Any, *, n_jobs: int | None = -1) -> FloatArray:
         """Return π̂x for x of shape (n,) or (n, k), as ``@`` does, on ``n_jobs`` threads."""
         n_jobs = validate.n_jobs(n_jobs)
         try:
@@ -266,7 +271,7 @@ class Similarity:
         """Σ_j π̂_ij for every item: the expected size of its cluster."""
         return self._backing.row_sums
 
-    def own_sums(self, labels: Any, *, n_jobs: int | None = 1) -> NDArray[np.float64]:
+    def own_sums(self, labels: Any, *, n_jobs: int | None = -1) -> NDArray[np.float64]:
         """Return Σ_j x_ij π̂_ij for every item i, with x_ij = 1 where ``labels`` agree.
 
         Examples

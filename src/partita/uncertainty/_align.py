@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import blocks, map_blocks, progress
-from partita.draws import Draws, streams
+from partita import _core, validate
+from partita.draws import Draws, contingency, gathered, offsets_of
 from partita.errors import InvalidValueError
-from partita.uncertainty._blocks import overlap_tables, streamed_deal
-from partita.uncertainty._common import item_index, labels_of, n_columns, one_hot, positive_draws
+from partita.io import Shown, to_dataset
+from partita.parallel import blocks, map_blocks, map_items, progress
+from partita.uncertainty._given import item_index, labels_of, n_columns, one_hot, positive_draws
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from numpy.typing import NDArray
+
+    from partita.typing import Doubles, IntArray
 
 _CELLS = 4_000_000  # cells of the tables of one block of draws
 _WORK = 10_000_000  # labels looked at in some twenty milliseconds
@@ -25,8 +28,8 @@ _WORK = 10_000_000  # labels looked at in some twenty milliseconds
 Table = Callable[[slice], "NDArray[Any]"]
 
 
-@dataclass(frozen=True, eq=False)
-class AlignedMemberships:
+@dataclass(repr=False, frozen=True, eq=False)
+class AlignedMemberships(Shown):
     """P(item i in cluster k), by alignment.
 
     Parameters
@@ -37,8 +40,9 @@ class AlignedMemberships:
         Column k belongs to label k.
     elsewhere : ndarray, shape (n,)
         What is left: the probability that an item is in a cluster that matches none.
-    mapping : ndarray of int64, shape (n_draws, most clusters of a draw)
-        The cluster that each cluster of each draw is matched with; K where it is none.
+    matched : ndarray of int64, shape (n_draws, most clusters of a draw)
+        The cluster that each cluster of each draw, as ``draws`` numbers them, is matched with; K
+        where it is none. For the parameters of clusters see :func:`cluster_parameters`.
     draws : Draws
         Those of positive weight.
     """
@@ -46,7 +50,7 @@ class AlignedMemberships:
     labels: NDArray[np.int64]
     memberships: NDArray[np.float64]
     elsewhere: NDArray[np.float64]
-    mapping: NDArray[np.int64]
+    matched: NDArray[np.int64]
     draws: Draws
 
     @property
@@ -58,8 +62,17 @@ class AlignedMemberships:
     def relabelled(self) -> NDArray[np.int64]:
         """Return the draws in the numbering of the partition, -1 for elsewhere."""
         rows = np.arange(self.draws.n_draws)[:, None]
-        found = self.mapping[rows, self.draws.labels]
+        found = self.matched[rows, self.draws.labels]
         return np.where(found == self.memberships.shape[1], -1, found)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return labels, memberships and elsewhere with the dimensions ``item``, ``cluster``."""
+        variables = {
+            "labels": (["item"], self.labels),
+            "memberships": (["item", "cluster"], self.memberships),
+            "elsewhere": (["item"], self.elsewhere),
+        }
+        return to_dataset(variables, {}, self.draws.item_names)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an item: its cluster, its memberships, and elsewhere."""
@@ -78,7 +91,7 @@ def align_memberships(
     *,
     method: str = "hungarian",
     max_iter: int = 100,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
 ) -> AlignedMemberships:
     r"""Return the probability that each item is in each cluster of a partition.
 
@@ -97,7 +110,7 @@ def align_memberships(
     max_iter : int
         Rounds of ``"stephens"`` at most.
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------
@@ -140,13 +153,14 @@ def align_memberships(
 
 
 def _hungarian(center: NDArray[np.int64], draws: Draws, k: int, n_jobs: int) -> NDArray[np.int64]:
+    offsets = offsets_of(draws)
+    (counts,) = contingency(draws, [center], n_jobs=n_jobs, label="aligning")
     most = int(draws.n_clusters.max())
-    if streams(draws):
-        return _matched(overlap_tables(center, draws, n_jobs), draws, k, n_jobs, keep_empty=False)
 
     def table(part: slice) -> NDArray[np.int32]:
         out = np.zeros((part.stop - part.start, most, k), dtype=np.int32)
-        kernels.alignment.overlaps(draws.labels[part], center, out)
+        for one, m in zip(out, range(part.start, part.stop), strict=True):
+            one[: draws.n_clusters[m]] = counts.rows(int(offsets[m]), int(offsets[m + 1]))
         return out
 
     return _matched(table, draws, k, n_jobs, keep_empty=False)
@@ -164,9 +178,9 @@ def _stephens(
             logs = np.log(q)
 
             def table(part: slice, logs: NDArray[np.float64] = logs) -> NDArray[np.float64]:
-                out = np.zeros((part.stop - part.start, k, k))
-                kernels.alignment.scores(draws.labels[part], logs, out)
-                return out
+                block = np.ascontiguousarray(draws.labels[part])
+                starts = k * np.arange(len(block) + 1)
+                return gathered(block, slice(None), logs, starts, k).reshape(-1, k, k)
 
             found = _matched(table, draws, k, n_jobs, keep_empty=True)
             if np.array_equal(found, mapping):
@@ -202,17 +216,16 @@ def _dealt(
     draws: Draws, mapping: NDArray[np.int64], n_columns: int, n_jobs: int
 ) -> NDArray[np.float64]:
     """The share of the draws that has item i in a cluster mapped to column k."""
-    if streams(draws):
-        return np.minimum(streamed_deal(draws, mapping, n_columns, n_jobs), 1.0)
+    shared = (draws.probabilities, mapping, n_columns)
+    parts = map_items(_deal, draws.labels, shared=shared, n_jobs=n_jobs, label="memberships")
+    return np.asarray(np.minimum(np.concatenate(list(parts)), 1.0))
 
-    def work(part: slice) -> NDArray[np.float64]:
-        out = np.zeros((draws.n_items, n_columns))
-        p = draws.probabilities[part]
-        kernels.alignment.deal(draws.labels[part], p, mapping[part], out)
-        return out
 
-    total = np.zeros((draws.n_items, n_columns))
-    parts = blocks(draws.n_draws, _WORK // draws.n_items)
-    for share in map_blocks(work, parts, n_jobs=n_jobs):
-        total += share
-    return np.minimum(total, 1.0)
+def _deal(
+    block: IntArray, items: slice, weights: Doubles, mapping: NDArray[np.int64], n_columns: int
+) -> Doubles:
+    """The shares of the items of a block."""
+    out = np.zeros((block.shape[1], n_columns))
+    for part in blocks(block.shape[0], max(1, _WORK // block.shape[1])):
+        _core.deal(block[part], weights[part], mapping[part], out)
+    return out

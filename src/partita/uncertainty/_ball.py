@@ -9,10 +9,12 @@ import numpy as np
 
 from partita import losses, validate
 from partita.draws import Draws, as_draws
-from partita.uncertainty._common import labels_of
+from partita.io import Shown, to_dataset
+from partita.uncertainty._given import labels_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from numpy.typing import NDArray
 
     from partita.losses import Loss
@@ -23,7 +25,7 @@ _SWEEP = 1 << 27  # labels taken from the draws together, in one sweep over a st
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class Bound(Shown):
     """The partitions at one edge of a ball.
 
     Parameters
@@ -48,7 +50,7 @@ class Bound:
 
 
 @dataclass(frozen=True, eq=False)
-class CredibleBall:
+class CredibleBall(Shown):
     """The draws within ``radius`` of the centre, and those at its edges.
 
     Parameters
@@ -88,6 +90,20 @@ class CredibleBall:
             f"{self.radius:.6g})"
         )
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the centre, the distance of every draw, and one partition of each bound."""
+        bounds = (self.horizontal, self.upper_vertical, self.lower_vertical)
+        variables = {
+            "center": (["item"], self.center),
+            "distance": (["draw"], self.distances),
+            "bound_labels": (["bound", "item"], np.stack([one.labels[0] for one in bounds])),
+            "bound_distance": (["bound"], [one.distance for one in bounds]),
+        }
+        about = {"loss": losses.name_of(self.loss), "prob": self.prob}
+        about |= {"radius": self.radius, "probability": self.probability}
+        named = ["horizontal", "upper_vertical", "lower_vertical"]
+        return to_dataset(variables, about).assign_coords(bound=named)
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row a bound: its distance, number of clusters, number of tied partitions."""
         import pandas as pd
@@ -108,7 +124,7 @@ def credible_ball(
     *,
     loss: Any = None,
     prob: float = 0.95,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
 ) -> CredibleBall:
     r"""Return the smallest ball around a partition that holds ``prob`` of the posterior.
 
@@ -127,7 +143,7 @@ def credible_ball(
         for the two losses that are defined on the similarity. ``ball.loss`` says which.
     prob : float in (0, 1]
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import blocks, map_blocks
+from partita import _core, validate
 from partita.draws import Draws
-from partita.uncertainty._common import item_index, positive_draws
+from partita.io import Shown
+from partita.parallel import map_blocks
+from partita.partitions import canonical
+from partita.uncertainty._given import item_index, positive_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,12 +20,11 @@ if TYPE_CHECKING:
 
     from partita.typing import Seed
 
-_WORK = 5_000_000  # labels looked at in some tens of milliseconds
 _EXACT = 1e-12  # sums of weights are exact to this
 
 
 @dataclass(frozen=True, eq=False)
-class Chips:
+class Chips(Shown):
     """A partition of some of the items, and the probability that it holds.
 
     Parameters
@@ -77,7 +78,7 @@ def chips(
     prob: float = 0.9,
     n_starts: int = 16,
     rng: Seed = None,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
 ) -> Chips:
     """Find the largest sub-partition that holds with at least a given probability.
 
@@ -95,7 +96,7 @@ def chips(
     rng : int, SeedSequence or Generator, optional
         Chooses the first items.
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------
@@ -119,11 +120,13 @@ def chips(
     n_starts = validate.integer("n_starts", n_starts, least=1)
     random = np.random.default_rng(validate.seed(rng))
     starts = random.permutation(given.n_items)[:n_starts].tolist()
+    stop = _core.Stop()
     grown = map_blocks(
-        lambda first: _grow(given, int(first), prob),
+        lambda first: _grow(given, int(first), prob, stop),
         starts,
         n_jobs=validate.n_jobs(n_jobs),
         label="sub-partitions",
+        stop=stop.set,
     )
     best = next(grown)
     for found in grown:
@@ -137,56 +140,14 @@ def _better(new: Chips, old: Chips) -> bool:
     return new.probability > old.probability + _EXACT
 
 
-class _State:
-    """The draws that hold the sub-partition so far; see ``kernels.subpartition``."""
-
-    def __init__(self, draws: Draws) -> None:
-        self.draws = draws
-        most = int(draws.n_clusters.max())
-        self.weights = (
-            np.ones(draws.n_draws) if draws.weights is None else draws.weights.astype(np.float64)
-        )
-        self.alive = np.ones(draws.n_draws, dtype=np.bool_)
-        self.slots = np.full((draws.n_draws, most), most, dtype=np.int64)
-        self.counts = np.zeros((draws.n_items, most + 1))
-        self.counts[:, most] = self.weights.sum()
-        self.parts = blocks(draws.n_draws, _WORK // draws.n_items)
-
-    def add(self, item: int, slot: int, *, is_new: bool) -> None:
-        """Put an item in a slot; a new cluster's is the next that is free."""
-        none = self.counts.shape[1] - 1
-        for p in self.parts:
-            held = (self.draws.labels[p], self.weights[p], self.alive[p], self.slots[p], item)
-            kernels.subpartition.drop(*held, none if is_new else slot, self.counts)
-            if is_new:
-                kernels.subpartition.open_cluster(*held, slot, self.counts)
-        self.counts[item] = -1.0  # taken
-
-    @property
-    def probability(self) -> float:
-        """The share of the weight that is alive."""
-        return float(self.weights[self.alive].sum() / self.weights.sum())
-
-
-def _grow(draws: Draws, first: int, prob: float) -> Chips:
-    state = _State(draws)
+def _grow(draws: Draws, first: int, prob: float, stop: _core.Stop) -> Chips:
+    weights = np.ones(draws.n_draws) if draws.weights is None else draws.weights.astype(np.float64)
+    total = float(weights.sum())
+    order, clusters, held = _core.grow_sub_partition(
+        np.ascontiguousarray(draws.labels), weights, first, prob * total * (1 - _EXACT), stop
+    )
     labels = np.full(draws.n_items, -1, dtype=np.int64)
-    none = state.counts.shape[1] - 1
-    needed = prob * float(state.weights.sum()) * (1 - _EXACT)
-    order, path, n_clusters = [first], [1.0], 1
-    labels[first] = 0
-    state.add(first, 0, is_new=True)
-    while len(order) < draws.n_items:
-        item, slot = divmod(int(state.counts.argmax()), none + 1)
-        if state.counts[item, slot] < needed:
-            break
-        is_new = slot == none
-        labels[item] = n_clusters if is_new else slot
-        state.add(item, int(labels[item]), is_new=is_new)
-        n_clusters += is_new
-        order.append(item)
-        path.append(state.probability)
-    kept = labels >= 0
-    _, index, inverse = np.unique(labels[kept], return_index=True, return_inverse=True)
-    labels[kept] = np.argsort(np.argsort(index))[inverse]
-    return Chips(labels, state.probability, np.array(order), np.array(path), draws)
+    labels[order] = clusters
+    labels[labels >= 0] = canonical(labels[labels >= 0])
+    path = held / total
+    return Chips(labels, float(path[-1]), order, path, draws)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
+from partita import _core, validate
 from partita.diagnostics import monte_carlo_error
-from partita.distributed import blocks, map_blocks
 from partita.draws import Draws, as_draws
-from partita.uncertainty._common import item_index, labels_of, positive_draws
+from partita.parallel import blocks, map_blocks
+from partita.uncertainty._given import item_index, labels_of, positive_draws
 from partita.uncertainty._items import mean_similarity
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _WORK = 10_000_000  # labels looked at in some thirty milliseconds
 _SWEEP = 1 << 27  # labels taken from the draws together, in one sweep over a store
 
 
-def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd.DataFrame:
+def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = -1) -> pd.DataFrame:
     """Return a table with a row for each cluster of a partition.
 
     Parameters
@@ -29,7 +29,7 @@ def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) ->
     estimate : Estimate or array-like of shape (n,)
     draws : Draws or anything that can become one
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def _intact(
         out = np.zeros(sizes.size)
         p = draws.probabilities[part]
         rows = rows_held[part.start - held.start : part.stop - held.start]
-        kernels.alignment.intact(rows, p, labels, sizes, out)
+        _core.intact(np.ascontiguousarray(rows), p, labels, sizes, out)
         return out
 
     total = np.zeros(sizes.size)

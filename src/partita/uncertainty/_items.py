@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import kernels, validate
-from partita.distributed import blocks, map_blocks
-from partita.draws import Draws, streams
+from partita import _core, validate
+from partita.draws import Draws, SparseCounts, contingency, offsets_of, own_values
+from partita.parallel import blocks
 from partita.similarity import Similarity
 from partita.uncertainty._align import align_memberships
-from partita.uncertainty._blocks import streamed_vi_shares
-from partita.uncertainty._common import item_index, labels_of, one_hot, positive_draws
+from partita.uncertainty._given import item_index, labels_of, one_hot, positive_draws
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from partita.typing import Doubles
+
 _SUMS = 20_000_000  # sums over clusters of draws held at a time
-_WORK = 5_000_000  # labels looked at in some thirty milliseconds
 
 
-def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd.DataFrame:
+def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = -1) -> pd.DataFrame:
     r"""Return a table with a row for each item and what is known of its place.
 
     Parameters
@@ -31,7 +31,7 @@ def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd
         With memberships, as from NMF, they are in the table too.
     draws : Draws or anything that can become one
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = 1) -> pd
     columns |= _runner_up(similarity, labels)
     columns["probability"] = aligned.memberships[everyone, labels]
     columns["entropy"] = aligned.entropy
-    columns["expected_vi"] = vi_shares(labels, given, n_jobs=n_jobs)
+    columns["expected_vi"] = _vi_shares(labels, given, n_jobs=n_jobs)
     return pd.DataFrame(columns, index=item_index(given))
 
 
@@ -106,23 +106,16 @@ def _runner_up(similarity: NDArray[np.float64], labels: NDArray[np.int64]) -> di
     }
 
 
-def vi_shares(labels: NDArray[np.int64], draws: Draws, *, n_jobs: int = 1) -> NDArray[np.float64]:
-    """Return each item's share of the expected variation of information, shape (n,)."""
-    n = draws.n_items
-    if streams(draws):
-        return streamed_vi_shares(labels, draws, n_jobs=n_jobs)
-    logs = np.log2(np.maximum(np.arange(n + 1), 1))
-    members = np.argsort(labels, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-
-    def work(part: slice) -> NDArray[np.float64]:
-        out = np.zeros(n)
-        p = draws.probabilities[part]
-        kernels.alignment.vi_shares(draws.labels[part], p, members, starts, logs, out)
-        return out
-
-    total = np.zeros(n)
-    parts = blocks(draws.n_draws, _WORK // n)
-    for share in map_blocks(work, parts, n_jobs=n_jobs, label="items"):
-        total += share
-    return np.asarray(np.maximum(total, 0.0) / n)
+def _vi_shares(labels: NDArray[np.int64], draws: Draws, *, n_jobs: int = 1) -> Doubles:
+    """Each item's share of the expected variation of information, shape (n,)."""
+    offsets = offsets_of(draws)
+    (counts,) = contingency(draws, [labels], n_jobs=n_jobs, label="items")
+    logs = _core.log2(np.maximum(np.arange(draws.n_items + 1.0), 1.0))
+    rows, columns = logs[counts.row_sizes()], logs[counts.column_sizes(offsets)]
+    if isinstance(counts, SparseCounts):
+        values = np.repeat(rows, np.diff(counts.starts)) + columns[counts.columns]
+        values -= 2.0 * logs[counts.counts]
+    else:
+        values = rows[:, None] + columns - 2.0 * logs[counts.table]
+    found = own_values(draws, labels, counts, values, n_jobs=n_jobs)
+    return np.asarray(np.maximum(found, 0.0) / draws.n_items)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import losses, validate
-from partita.distributed import progress
 from partita.draws import Draws, as_draws
 from partita.errors import InvalidValueError
+from partita.io import Shown, to_dataset
+from partita.parallel import progress
 from partita.partitions import canonical_rows
 from partita.uncertainty._representatives import Fit, Summary
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from numpy.typing import NDArray
 
     from partita.typing import IntArray, Seed
@@ -24,7 +26,7 @@ _ELBOW = 0.1  # a mode must lower the distance by this share of that of one mode
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(Shown):
     """Weighted representative partitions.
 
     Parameters
@@ -60,6 +62,16 @@ class Modes:
         shares = ", ".join(f"{w:.3g}" for w in self.weights)
         return f"Modes({shares}; distance {self.distance:.6g})"
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return labels, weights and losses of the modes, and the nearest mode of every draw."""
+        variables = {
+            "labels": (["mode", "item"], self.labels),
+            "weight": (["mode"], self.weights),
+            "expected_loss": (["mode"], self.expected_loss),
+            "nearest": (["draw"], self.nearest),
+        }
+        return to_dataset(variables, {"distance": self.distance})
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row a mode: its weight, its number of clusters, its expected loss."""
         import pandas as pd
@@ -81,7 +93,7 @@ def summarize_modes(
     n_init: int = 2,
     batch_size: int = 1_000,
     rng: Seed = None,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
 ) -> Modes:
     r"""Summarise the posterior by a few weighted partitions.
 
@@ -108,7 +120,7 @@ def summarize_modes(
         Draws looked at in each turn.
     rng : int, SeedSequence or Generator, optional
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------

@@ -9,13 +9,14 @@ import numpy as np
 
 from partita import losses, validate
 from partita.diagnostics import Chains, monte_carlo_error
-from partita.distributed import progress
 from partita.draws import Draws
 from partita.errors import InvalidValueError
 from partita.estimation import estimate as find
 from partita.evidence import Evidence
+from partita.io import Shown
+from partita.parallel import progress
 from partita.partitions import canonical
-from partita.uncertainty._common import labels_of, positive_draws
+from partita.uncertainty._given import labels_of, positive_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ _STEPS = 20  # steps of an estimate's path tried, by their own loss
 
 
 @dataclass(frozen=True, eq=False)
-class LossError:
+class LossError(Shown):
     """An expected loss, its distance from the runner-up, and the Monte Carlo error of both.
 
     Parameters
@@ -78,7 +79,7 @@ class LossError:
 
 
 def loss_error(
-    estimate: Any, draws: Any, *, rival: Any = None, loss: Any = None, n_jobs: int | None = 1
+    estimate: Any, draws: Any, *, rival: Any = None, loss: Any = None, n_jobs: int | None = -1
 ) -> LossError:
     """Return the expected loss of a partition with its Monte Carlo error.
 
@@ -93,7 +94,7 @@ def loss_error(
     loss : str or Loss, optional
         The estimate's own if None and that can be taken draw by draw, else ``vi``.
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def stability(
     loss: Any = None,
     search: Any = None,
     rng: Seed = None,
-    n_jobs: int | None = 1,
+    n_jobs: int | None = -1,
 ) -> pd.DataFrame:
     """Estimate again from each half of the draws and from each chain.
 
@@ -171,7 +172,7 @@ def stability(
     rng : int, SeedSequence or Generator, optional
         The estimate's seed if None.
     n_jobs : int
-        Threads; -1 is every core.
+        Threads; -1, the default, is every core.
 
     Returns
     -------

@@ -1,0 +1,102 @@
+"""``partita uncertainty``: its tables, and a summary of them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from partita import losses
+from partita import uncertainty as verbs
+from partita.cli import aims, cluster, reading, writing
+from partita.cli.writing import Result, columns_of, records_of
+
+if TYPE_CHECKING:
+    from partita.draws import Draws
+
+_SUMMARY = ("ball", "clusters", "n-clusters", "error", "items")
+_OF_DRAWS = ("chips", "modes", "n-clusters")  # tables that need no estimate
+
+
+def uncertainty(arguments: argparse.Namespace) -> None:
+    """Judge and write."""
+    if arguments.ball_loss is not None:
+        losses.resolve_distance(arguments.ball_loss, name="ball_loss")
+    name = arguments.table or ("items" if arguments.format == "csv" else None)
+    with cluster.connected(arguments):
+        draws = reading.draws(arguments)
+        best: Any = None if name in _OF_DRAWS else aims.partition(arguments, draws)
+        if name is not None:
+            found = Result(_table(name, best, draws, arguments))
+        elif arguments.format == "json":
+            about = {name: getattr(best, name) for name in ("n_clusters", "expected_loss")}
+            about |= {"loss": best.loss_name, "seed": best.seed}
+            tables = {one: records_of(_table(one, best, draws, arguments)) for one in _SUMMARY}
+            found = Result([], {**about, **tables})
+        else:
+            found = Result([], head=[_summary(best, draws, arguments)])
+    writing.show(found, arguments)
+
+
+def _summary(best: Any, draws: Draws, arguments: argparse.Namespace) -> str:
+    jobs = {"n_jobs": arguments.n_jobs}
+    ball, error = _ball(best, draws, arguments), verbs.loss_error(best, draws, **jobs)
+    items = verbs.item_uncertainty(best, draws, **jobs)
+    items = items.sort_values("entropy", ascending=False).head(10)
+    tables = {
+        f"{best!r}\nMonte Carlo error: {error!r}\n\n{ball!r}": ball.to_frame(),
+        "clusters": verbs.cluster_uncertainty(best, draws, **jobs),
+        "posterior of the number of clusters": verbs.posterior_n_clusters(draws),
+        "the items least sure of their place": items.drop(
+            columns=["runner_up_similarity", "expected_vi"]
+        ),
+    }
+    return "\n\n".join(f"{head}\n{writing.table(columns_of(t))}" for head, t in tables.items())
+
+
+def _ball(best: Any, draws: Draws, arguments: argparse.Namespace) -> verbs.CredibleBall:
+    prob = 0.95 if arguments.prob is None else arguments.prob
+    return verbs.credible_ball(
+        best, draws, loss=arguments.ball_loss, prob=prob, n_jobs=arguments.n_jobs
+    )
+
+
+def _table(name: str, best: Any, draws: Draws, arguments: argparse.Namespace) -> writing.Columns:
+    """One of the tables."""
+    jobs = {"n_jobs": arguments.n_jobs}
+    running = {"rng": arguments.seed, **jobs}
+    if name == "ball":
+        return _with_items(*_edges(_ball(best, draws, arguments)), draws)
+    if name == "modes":
+        loss = arguments.ball_loss or "vi"
+        modes = verbs.summarize_modes(draws, n_modes=arguments.n_modes, loss=loss, **running)
+        return _with_items(modes.to_frame(), modes.labels, draws)
+    if name == "n-clusters":
+        return columns_of(verbs.posterior_n_clusters(draws))
+    if name == "chips":
+        prob = 0.9 if arguments.prob is None else arguments.prob
+        return columns_of(verbs.chips(draws, prob=prob, **running).to_frame())
+    if name == "memberships":
+        return columns_of(verbs.align_memberships(best, draws, **jobs).to_frame())
+    if name == "error":
+        return columns_of(verbs.loss_error(best, draws, **jobs).to_frame())
+    if name == "stability":
+        return columns_of(verbs.stability(best, draws, **running))
+    of_estimate = {"items": verbs.item_uncertainty, "clusters": verbs.cluster_uncertainty}
+    return columns_of(of_estimate[name](best, draws, **jobs))
+
+
+def _edges(ball: verbs.CredibleBall) -> tuple[Any, Any]:
+    """The bounds of a ball, a row for each tied partition, and those partitions."""
+    import numpy as np
+
+    bounds = (ball.horizontal, ball.upper_vertical, ball.lower_vertical)
+    frame = ball.to_frame().drop(columns="ties")
+    frame = frame.loc[np.repeat(frame.index, [len(bound.labels) for bound in bounds])]
+    return frame, np.concatenate([bound.labels for bound in bounds])
+
+
+def _with_items(frame: Any, labels: Any, draws: Draws) -> writing.Columns:
+    """A frame of partitions with a column for each item."""
+    names = range(draws.n_items) if draws.item_names is None else draws.item_names
+    columns = zip(map(str, names), labels.T.tolist(), strict=True)
+    return [*columns_of(frame), *columns]

@@ -1,0 +1,265 @@
+"""Anything that can become draws, made into them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import io, validate
+from partita.draws._draws import Draws
+from partita.draws.writer import partial_of, weights_beside
+from partita.errors import FileError, InvalidTypeError, InvalidValueError
+
+if TYPE_CHECKING:
+    from partita.typing import Path
+
+_SHRINK = 20  # as much as compressed labels may grow when they are read
+_DIGITS = re.compile(r"([0-9]{1,18})")
+
+
+def read_draws(
+    path: Path | Sequence[Path],
+    *,
+    orient: str = "draws",
+    header: bool | None = None,
+    index: int | str | bool | None = None,
+    key: str | None = None,
+    stored: bool | None = None,
+    isolate: bool = False,
+) -> Draws:
+    """Read draws from a file or folder of any format that samplers write.
+
+    CSV, TSV and other text (gzip too; PReMiuM's ``_z.txt`` by its name), ``.npy``, ``.npz``,
+    NetCDF, Zarr, Parquet, ``.rds``, ``.RData`` and CmdStan's CSV; which one, the first bytes say.
+
+    Parameters
+    ----------
+    path : path or list of paths
+        A list, or a pattern such as ``"fit_*.csv"``, is one chain a file. Nothing is ever
+        unpickled.
+    orient : {"draws", "items"}
+        What a row of the file is.
+    header : bool, optional
+        For text: whether the first row holds names. Found out if None.
+    index : int, str or False, optional
+        For text: the column that holds row names, by position or by name; False if there is none.
+        If None, the first column is taken as one only when its header cell is empty, or not a
+        number while all others are.
+    key : str, optional
+        Which array or variable holds the labels, such as ``"z"``, ``"posterior_predictive/z"`` or
+        ``"fit$clust"``. If None, the one called ``labels``, or the only one with a whole number
+        for every draw and item, or the only such one with a usual name.
+    stored : bool, optional
+        Leave the labels in their ``.npy``, Zarr or Parquet file and read them in blocks when they
+        are needed. If None, where they would take more than half of the free memory. Parquet is
+        for thousands of items, each a column; of many more, Zarr or ``.npy``.
+    isolate : bool
+        Read in a process of its own with limits of time and memory: for HDF5, Parquet, Zarr and
+        R files from strangers, whose libraries a hostile file may lead to crash, to loop or to
+        take all memory (SECURITY.md).
+
+    Returns
+    -------
+    Draws
+        Its ``assumptions`` say in words what was found out rather than told.
+    """
+    how: dict[str, Any] = {"orient": orient, "header": header, "index": index, "key": key}
+    if isolate:
+        if stored:
+            raise InvalidValueError("`stored` must be left out with `isolate`, which reads it all.")
+        how, stored = {**how, "isolate": True}, False
+    if not isinstance(path, str | PathLike):
+        _one_file(stored)
+        return _chains_of(list(path), how)
+    text = os.fspath(path)
+    if isinstance(text, str) and glob.has_magic(text) and not os.path.lexists(text):
+        found = sorted(glob.glob(text), key=_by_number)
+        if not found:
+            raise FileError(f"{text!r} matches no file.")
+        _one_file(stored)
+        return _chains_of(found, how)
+    if isinstance(text, str):
+        _say_if_unfinished(text)
+    kept = open_stored(text, orient=orient, key=key, stored=stored)
+    return _from_file(text, how) if kept is None else kept
+
+
+def _say_if_unfinished(path: str) -> None:
+    """Of a file that a DrawsWriter has yet to close, say where the draws so far are."""
+    part = partial_of(path)
+    if not os.path.lexists(path) and os.path.isfile(part):
+        raise FileError(
+            f"{path!r} is not there yet; {part!r} has the draws so far of a chain that still runs, "
+            "or broke off."
+        )
+
+
+def _one_file(stored: bool | None) -> None:
+    if stored:
+        raise InvalidValueError(
+            "`stored` must go with one file; got several. Put their draws into one with "
+            "DrawsWriter, or leave `stored` out."
+        )
+
+
+def open_stored(
+    path: str, *, orient: str = "draws", key: str | None = None, stored: bool | None = None
+) -> Draws | None:
+    """Draws whose labels stay in their file; None where they are to be read whole."""
+    opener = None if stored is False else opener_of(path, key)
+    if opener is None:
+        if stored:
+            raise InvalidValueError(
+                f"`stored` needs labels in an .npy, Zarr or Parquet file; got {path!r}. Write it "
+                "with DrawsWriter, or leave `stored` out."
+            )
+        return None
+    room = validate.free_memory() // 2
+    if stored is None and _bytes_at(path) * _SHRINK < room:
+        return None
+    words = {"orient": orient} if key is None else {"orient": orient, "key": key}
+    labels: Any = opener(path, **words)
+    if stored is None and labels.shape[0] * labels.shape[1] * labels.dtype.itemsize < room:
+        return None
+    return around(labels, labels.chains, path, orient=orient, key=key)
+
+
+def around(
+    labels: Any, chains: Any, path: str, *, orient: str = "draws", key: str | None = None
+) -> Draws:
+    """Draws whose labels stay in a file, with all else that the file says of them."""
+    beside = io.read_beside(path, orient=orient, key=key)
+    if beside is not None:
+        return _of(beside, labels)
+    return Draws(labels, chains=chains, weights=_weights_so_far(path, labels.shape[0], orient))
+
+
+def _weights_so_far(path: Any, n_draws: int, orient: str) -> Any:
+    """Those of a chain that still runs, which are in a file beside."""
+    text = os.fspath(path)
+    is_one = isinstance(text, str) and text.endswith(".npy") and orient == "draws"
+    return weights_beside(text, n_draws) if is_one else None
+
+
+def opener_of(path: str, key: str | None) -> Callable[..., Any] | None:
+    """What opens a file for reading in blocks; None if it must be read whole."""
+    suffix = os.path.splitext(path.rstrip("/" + os.sep))[1].lower()
+    if os.path.isdir(path) or suffix == ".zarr":
+        return io.open_zarr
+    if suffix == ".npy" and key is None:
+        return io.open_npy
+    return io.open_parquet if suffix in (".parquet", ".pq") else None
+
+
+def _bytes_at(path: str) -> int:
+    """What a file, or all in a folder, takes on disk."""
+    if not os.path.isdir(path):
+        return os.path.getsize(path) if os.path.exists(path) else 0
+    return sum(
+        os.path.getsize(os.path.join(folder, name))
+        for folder, _, names in os.walk(path)
+        for name in names
+    )
+
+
+def as_draws(data: Any, *, key: str | None = None) -> Draws:
+    """Return ``data`` as draws, whatever holds them.
+
+    Parameters
+    ----------
+    data : object
+        A Draws, or a Similarity that was made from draws; a MarginalizedMixture; a path, or a list
+        of paths, one chain each; an array (draws, items) or (chains, draws, items), nested lists or
+        a DataFrame; ArviZ InferenceData or DataTree, an xarray Dataset or DataArray; a dict of
+        samples; NumPyro's MCMC, PyMC's MultiTrace or a fit of CmdStanPy.
+    key : str, optional
+        The variable that holds the labels, where there are several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_draws({"z": np.zeros((2, 50, 8), int), "mu": np.zeros((2, 50))})
+    Draws(100 draws of 8 items, 1 cluster, 2 chains)
+    """
+    if isinstance(data, Draws):
+        return data
+    if isinstance(data, str | PathLike) or _is_paths(data):
+        return read_draws(data, key=key)
+    if hasattr(data, "to_dense") and hasattr(data, "draws"):
+        if data.draws is None:
+            raise InvalidTypeError(
+                "`draws` must be posterior draws; got a similarity, which does not hold them. Pass "
+                "the draws that it was made from."
+            )
+        return as_draws(data.draws)
+    if hasattr(data, "responsibilities") and isinstance(data.draws, Draws):
+        return data.draws
+    variables = io.variables_of(data)
+    if variables is not None:
+        return _of(io.table_of(variables, key))
+    if key is not None:
+        raise InvalidValueError(
+            f"`key` must be left out for {type(data).__name__}, which holds one array; got {key!r}."
+        )
+    return Draws(data)
+
+
+def _from_file(path: Path, how: dict[str, Any]) -> Draws:
+    table = io.read_table(path, **how)
+    if table.label_names is not None:
+        words, labels = table.label_names, table.labels
+        validate.repeated_words(repr(os.fspath(path)), words, labels.size, len(labels))
+    if table.weights is None:
+        weights = _weights_so_far(path, len(table.labels), how["orient"])
+        table = replace(table, weights=weights)
+    draws = _of(table)
+    if table.label_names is not None:
+        draws = draws._with(codes=np.array(table.label_names)[draws.codes])
+    return draws
+
+
+def _of(found: io.Table, labels: Any = None) -> Draws:
+    """Draws of what was found in a file, its labels or others in their stead."""
+    return Draws(
+        found.labels if labels is None else labels,
+        weights=found.weights,
+        chains=found.chains,
+        item_names=found.item_names,
+        traces=found.traces,
+        codes=found.codes,  # type: ignore[arg-type]
+        assumptions=found.assumptions,
+        about=found.about,
+    )
+
+
+def _is_paths(data: Any) -> bool:
+    """Whether data are a list of paths; strings only if they exist: labels are text too."""
+    if not isinstance(data, list | tuple) or not data:
+        return False
+    return all(
+        isinstance(one, PathLike) or (isinstance(one, str) and os.path.exists(one)) for one in data
+    )
+
+
+def _chains_of(paths: Iterable[Path], how: dict[str, Any]) -> Draws:
+    parts = [_from_file(path, how) for path in paths]
+    if not parts:
+        raise InvalidValueError("`path` must name at least one file; got an empty list.")
+    if len(parts) == 1:
+        return parts[0]
+    joined = Draws.concat(parts)
+    return replace(
+        joined, assumptions=(f"Each of {len(parts)} files is a chain.", *joined.assumptions)
+    )
+
+
+def _by_number(path: str) -> list[tuple[int, str]]:
+    """An order in which chain 10 comes after chain 9."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in _DIGITS.split(path)]

@@ -1,0 +1,362 @@
+"""Losses that are a ratio of two sums, and how they are averaged.
+
+With ``cell(x)`` summed over the clusters of a draw (t), of the estimate (e) and over their
+contingency table (j), and w = cell(n), the loss of one draw is a ratio of two combinations of
+(t, e, j, w, min(t, e), t·e/w, n).
+
+On a similarity the mean over draws is moved inside (eq. 7 of the paper): Σ over cells of cell(x)
+is Σ over items of cell(x)/x, with x the number of items that share the item's cell, and that
+number's mean over draws is Σ_j π̂_ij for t and Σ_j x_ij π̂_ij for j. So every loss here has both
+forms; ``needs`` says which is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from partita import _core, validate
+from partita.draws import contingency, offsets_of, streams
+from partita.errors import InvalidValueError
+from partita.parallel import blocks, map_blocks
+from partita.partitions import Tree, counted_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from partita.draws import Draws
+    from partita.evidence import Evidence
+    from partita.similarity import Similarity
+    from partita.typing import FloatArray, IntArray, Needs
+
+_WORK = 20_000_000  # label look-ups in about fifty milliseconds
+_CLIMBED = 1_000_000  # entries of a similarity summed together, and sums held at once, at most
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """What a loss must be: callable on two partitions, and plain about what it needs.
+
+    A loss may also have ``expected(partitions, evidence, *, n_jobs)`` for many partitions at once
+    and ``expected_along(tree, evidence, *, n_jobs)`` for every cut of a tree; without them
+    the mean over draws of the loss itself is taken.
+    """
+
+    needs: ClassVar[Needs]
+
+    def __call__(self, truth: Any, labels: Any) -> float:
+        """Return the loss of reporting ``labels`` when ``truth`` is so."""
+
+
+class Basis(NamedTuple):
+    """The terms that a loss combines; arrays of one shape, or numbers."""
+
+    t: Any
+    e: Any
+    j: Any
+    w: float
+    n: float
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Coefficients of (t, e, j, w, min(t, e), t·e/w, n)."""
+
+    t: float = 0.0
+    e: float = 0.0
+    j: float = 0.0
+    w: float = 0.0
+    least: float = 0.0
+    product: float = 0.0
+    n: float = 0.0
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The coefficients as an array."""
+        numbers = self.t, self.e, self.j, self.w, self.least, self.product, self.n
+        return np.array(numbers, dtype=np.float64)
+
+    def __call__(self, b: Basis) -> Any:
+        """Evaluate on a basis; t·e/w is 0 when w is 0."""
+        total = self.t * b.t + self.e * b.e + self.j * b.j + (self.w * b.w + self.n * b.n)
+        if self.least:
+            total = total + self.least * np.minimum(b.t, b.e)
+        if self.product and b.w:
+            total = total + self.product * b.t * b.e / b.w
+        return total
+
+
+def weight_of(a: float | None) -> float:
+    """The weight of a loss that has one; None only stands for one that is to be chosen."""
+    if a is None:
+        raise InvalidValueError(
+            "`a` must be a number here: `a=None` is for `estimate(..., n_clusters=k)`, which "
+            "chooses the weight that gives k clusters."
+        )
+    return a
+
+
+def pairs(x: Any) -> Any:
+    """x²: pairs of items, an item with itself included."""
+    return np.square(np.asarray(x, dtype=np.float64))
+
+
+def entropy(x: Any) -> Any:
+    """x log₂ x, and 0 at 0."""
+    x = np.asarray(x, dtype=np.float64)
+    return x * _core.log2(np.where(x > 0, x, 1.0).ravel()).reshape(x.shape)
+
+
+def distinct_pairs(x: Any) -> Any:
+    """x(x - 1)/2: pairs of different items."""
+    x = np.asarray(x, dtype=np.float64)
+    return x * (x - 1) / 2
+
+
+@dataclass(frozen=True)
+class RatioLoss:
+    """A loss of the form ``numerator(basis) / denominator(basis)``; subclass it to add one.
+
+    A subclass sets ``needs``, ``cell`` (vectorised over x ≥ 0), ``numerator`` and
+    ``denominator``, and is then evaluated, and searched, by a core that knows none of them.
+    """
+
+    needs: ClassVar[Needs]
+
+    def cell(self, x: Any) -> Any:
+        """Return what a cell, or a cluster, of x items contributes."""
+        raise TypeError(f"{type(self).__name__} must define `cell`.")
+
+    @property
+    def numerator(self) -> Combination:
+        """Coefficients of the numerator."""
+        raise TypeError(f"{type(self).__name__} must define `numerator`.")
+
+    @property
+    def denominator(self) -> Combination:
+        """Coefficients of the denominator."""
+        raise TypeError(f"{type(self).__name__} must define `denominator`.")
+
+    def table(self, n_items: int) -> NDArray[np.float64]:
+        """Tabulate ``cell`` at 0, 1, ..., n."""
+        return np.asarray(self.cell(np.arange(n_items + 1)), dtype=np.float64)
+
+    def tables(
+        self, n_items: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The loss as the core takes it: ``cell`` tabulated, and the coefficients of both sums."""
+        return self.table(n_items), self.numerator.coefficients, self.denominator.coefficients
+
+    def ratio(self, basis: Basis) -> Any:
+        """Numerator over denominator; 0 where the numerator is, identical partitions included."""
+        top = np.asarray(self.numerator(basis), dtype=np.float64)
+        bottom = np.asarray(self.denominator(basis), dtype=np.float64)
+        noise = 64 * np.finfo(np.float64).eps * (abs(basis.w) + basis.n)
+        safe = np.where(bottom > 0, bottom, 1.0)
+        return np.where((np.abs(top) <= noise) | (bottom <= 0), 0.0, top / safe)
+
+    def __call__(self, truth: Any, labels: Any) -> float:
+        """Return the loss of reporting ``labels`` when ``truth`` is so.
+
+        Parameters
+        ----------
+        truth, labels : array-like of shape (n,)
+            Two partitions of the same items, labelled by any integers or strings.
+        """
+        first = validate.labels("truth", truth)
+        second = validate.labels("labels", labels, n_items=first.size)
+        draw, sizes = counted_rows(first[None, :])
+        partition, counts = _partitions(second[None, :])
+        return float(_core.losses(draw, sizes, partition, counts, self.tables(first.size))[0, 0])
+
+    def expected(
+        self, partitions: IntArray, evidence: Evidence, *, n_jobs: int = 1
+    ) -> NDArray[np.float64]:
+        """Return the expected loss of each of the (p, n) partitions."""
+        asked, counts = _partitions(partitions)
+        if self._from_draws(evidence, asked.shape[0]):
+            draws = evidence.distinct
+            if streams(draws):
+                return np.asarray(self.streamed(asked, draws, n_jobs) @ draws.probabilities)
+            return self._expected_from_draws(asked, counts, draws, n_jobs)
+        return self._expected_from_similarity(asked, counts, evidence.similarity, n_jobs)
+
+    def _from_draws(self, evidence: Evidence, n_partitions: int) -> bool:
+        """Whether to evaluate on the draws: a must, or the cheaper of two equal answers."""
+        if self.needs != "either":
+            return self.needs == "draws"
+        if evidence.has_dense or not evidence.has_draws:
+            return False
+        return n_partitions * 100 < evidence.n_items
+
+    def _expected_from_draws(
+        self, asked: NDArray[np.uint32], counts: NDArray[np.int64], draws: Draws, n_jobs: int
+    ) -> NDArray[np.float64]:
+        tables, weights = self.tables(draws.n_items), draws.probabilities
+
+        def work(part: tuple[slice, slice]) -> NDArray[np.float64]:
+            some, rows = part
+            labels, sizes = np.ascontiguousarray(draws.labels[some]), draws.n_clusters[some]
+            return _core.expected_losses(
+                labels, sizes, weights[some], asked[rows], counts[rows], tables
+            )
+
+        out = np.zeros(asked.shape[0])
+        parts = list(_grid(draws.n_draws, asked.shape[0], draws.n_items))
+        done = map_blocks(work, parts, n_jobs=n_jobs, label="expected loss")
+        for (_, rows), losses in zip(parts, done, strict=True):
+            out[rows] += losses
+        return out
+
+    def streamed(self, partitions: IntArray, draws: Draws, n_jobs: int = 1) -> NDArray[np.float64]:
+        """Return the loss of each partition against each draw, (p, n_draws), in blocks of items."""
+        table, offsets = self.table(draws.n_items), offsets_of(draws)
+        found, t = [], None
+        for one in contingency(draws, list(partitions), n_jobs=n_jobs, label="expected loss"):
+            if t is None:
+                t = np.add.reduceat(table[one.row_sizes()], offsets[:-1])
+            e = float(table[one.column_sizes(offsets)].sum())
+            j = one.joint(offsets, table)
+            found.append(self.ratio(Basis(t, e, j, table[-1], draws.n_items)))
+        return np.stack(found)
+
+    def _per_item(self, x: Any) -> Any:
+        """cell(x)/x, what each of x items in a cell contributes."""
+        return self.cell(x) / x
+
+    def _expected_from_similarity(
+        self,
+        asked: NDArray[np.uint32],
+        counts: NDArray[np.int64],
+        similarity: Similarity,
+        n_jobs: int,
+    ) -> NDArray[np.float64]:
+        n = similarity.n_items
+        table = self.table(n)
+        e = np.array([table[np.bincount(labels)].sum() for labels in asked])
+        t = self._per_item(similarity.row_sums).sum()
+        own = [similarity.own_sums(labels, n_jobs=n_jobs) for labels in asked]
+        j = np.array([self._per_item(sums).sum() for sums in own])
+        return np.asarray(self.ratio(Basis(t, e, j, table[-1], n)))
+
+    def expected_along(
+        self, tree: Tree, evidence: Evidence, *, n_jobs: int = 1
+    ) -> NDArray[np.float64]:
+        """Return the expected loss of the cuts into 1, ..., n clusters, in one pass over the tree.
+
+        Every node's share of e and j is found once; going down, a split replaces one node's share
+        by its children's.
+        """
+        table = self.table(tree.n_items)
+        e = tree.accumulate(table[tree.size])
+        if self._from_draws(evidence, tree.n_items):
+            return self._along_draws(tree, e, evidence.distinct, n_jobs)
+        j = tree.accumulate(self._node_sums(tree, evidence.dense))
+        t = self._per_item(evidence.similarity.row_sums).sum()
+        return np.asarray(self.ratio(Basis(t, e, j, table[-1], tree.n_items)))
+
+    def _along_draws(
+        self, tree: Tree, e: NDArray[np.float64], draws: Draws, n_jobs: int
+    ) -> NDArray[np.float64]:
+        held, sizes = np.ascontiguousarray(draws.labels), draws.n_clusters
+        tables, weights = self.tables(tree.n_items), draws.probabilities
+
+        def work(part: slice) -> NDArray[np.float64]:
+            return _core.losses_of_cuts(
+                tree.children, held[part], sizes[part], weights[part], e, tables
+            )
+
+        out = np.zeros(tree.n_items)
+        parts = blocks(draws.n_draws, max(1, 500_000 // tree.n_items))
+        for losses in map_blocks(work, parts, n_jobs=n_jobs, label="cuts"):
+            out += losses
+        return out
+
+    def _node_sums(self, tree: Tree, matrix: FloatArray) -> NDArray[np.float64]:
+        """Σ over a node's items i of cell(x)/x at x = Σ_j in node π̂_ij, for every node."""
+        n, matrix = tree.n_items, np.ascontiguousarray(matrix)
+        sums, out = np.ones(n), np.empty(2 * n - 1)
+        out[:n] = self._per_item(sums)
+        for nodes in tree.runs(_CLIMBED):
+            sizes = tree.size[nodes]
+            ends = np.cumsum(sizes)
+            each = np.empty(ends[-1])
+            rows = n if sizes.size > 1 else max(1, _CLIMBED // int(sizes[0]))
+            for part in blocks(int(sizes.max()), rows):
+                _core.climb(
+                    tree.children,
+                    matrix,
+                    nodes.start,
+                    nodes.stop,
+                    part.start,
+                    part.stop,
+                    sums,
+                    each,
+                )
+            out[nodes] = np.add.reduceat(self._per_item(each), ends - sizes)
+        return out
+
+
+def expected(
+    loss: Loss, partitions: IntArray, evidence: Evidence, *, n_jobs: int = 1
+) -> NDArray[np.float64]:
+    """Return the expected loss of each partition, by the loss's own way or its mean over draws."""
+    own = getattr(loss, "expected", None)
+    if own is not None:
+        return np.asarray(own(partitions, evidence, n_jobs=n_jobs), dtype=np.float64)
+    draws = evidence.distinct
+    return distances(loss, partitions, draws, n_jobs=n_jobs) @ draws.probabilities
+
+
+def distances(
+    loss: Loss, partitions: IntArray, draws: Draws, *, n_jobs: int = 1
+) -> NDArray[np.float64]:
+    """Return the loss of reporting each of the (p, n) partitions when each draw is the truth.
+
+    Returns
+    -------
+    ndarray, shape (p, n_draws)
+
+    Examples
+    --------
+    >>> from partita.draws import Draws
+    >>> from partita.losses import VI
+    >>> distances(VI(), np.array([[0, 0, 1, 1]]), Draws([[0, 0, 1, 1], [0, 1, 0, 1]]))
+    array([[0., 2.]])
+    """
+    if not isinstance(loss, RatioLoss):
+        each = [[loss(draw, labels) for draw in draws.labels] for labels in partitions]
+        return np.asarray(each, dtype=np.float64)
+    asked, counts = _partitions(partitions)
+    if streams(draws):
+        return loss.streamed(asked, draws, n_jobs)
+    tables = loss.tables(draws.n_items)
+    out = np.empty((asked.shape[0], draws.n_draws))
+
+    def work(part: tuple[slice, slice]) -> None:
+        some, rows = part
+        labels, sizes = np.ascontiguousarray(draws.labels[some]), draws.n_clusters[some]
+        out[rows, some] = _core.losses(labels, sizes, asked[rows], counts[rows], tables)
+
+    parts = list(_grid(draws.n_draws, asked.shape[0], draws.n_items))
+    for _ in map_blocks(work, parts, n_jobs=n_jobs, label="losses"):
+        pass
+    return out
+
+
+def _partitions(labels: IntArray) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Canonical rows in the dtype that the core takes candidates in, and their n_clusters."""
+    rows, counts = counted_rows(np.asarray(labels))
+    return np.ascontiguousarray(rows, dtype=np.uint32), counts
+
+
+def _grid(n_draws: int, n_partitions: int, n_items: int) -> Iterator[tuple[slice, slice]]:
+    """Blocks of draws by blocks of partitions, each a bounded amount of work."""
+    of_draws = min(n_draws, max(1, _WORK // n_items))
+    of_partitions = max(1, _WORK // (n_items * of_draws))
+    for rows in blocks(n_partitions, of_partitions):
+        for columns in blocks(n_draws, of_draws):
+            yield columns, rows

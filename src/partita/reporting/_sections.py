@@ -1,0 +1,201 @@
+"""What the report says: the headline, the tables, how to get it again; HTML, escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from partita import losses, validate
+from partita.comparison import (
+    Comparison,
+    adjusted_rand_index,
+    rand_index,
+    variation_of_information,
+)
+from partita.diagnostics import Diagnosis, diagnose
+from partita.draws import Draws
+from partita.estimation import Estimate
+from partita.partitions import canonical
+from partita.reporting._reproduce import fingerprint, versions
+from partita.reporting._steps import Steps, own_loss
+from partita.reporting._tables import table
+from partita.uncertainty import (
+    CredibleBall,
+    LossError,
+    cluster_uncertainty,
+    credible_ball,
+    item_uncertainty,
+    loss_error,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+_DOUBTFUL = 0.8  # probability below which an item's place is called doubtful
+_NAMED = 6
+_BOUNDS = {
+    "horizontal": "farthest (horizontal)",
+    "upper_vertical": "fewest clusters (upper vertical)",
+    "lower_vertical": "most clusters (lower vertical)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What was found out about an estimate."""
+
+    items: pd.DataFrame
+    clusters: pd.DataFrame
+    ball: CredibleBall
+    error: LossError
+    diagnosis: Diagnosis
+    comparison: Comparison | None
+    truth: NDArray[np.int64] | None
+
+    @classmethod
+    def of(
+        cls, best: Estimate, draws: Draws, truth: Any, comparison: Comparison | None, n_jobs: int
+    ) -> Findings:
+        """Find out everything that the report tells."""
+        loss = own_loss(best)
+        far = loss if getattr(loss, "needs", "") != "similarity" else "vi"
+        with np.errstate(invalid="ignore"):  # traces may hold infinities, whose moments are nan
+            diagnosis = diagnose(draws, best, loss=far, n_jobs=n_jobs)
+        return cls(
+            items=item_uncertainty(best, draws, n_jobs=n_jobs),
+            clusters=cluster_uncertainty(best, draws, n_jobs=n_jobs),
+            ball=credible_ball(best, draws, loss=far, n_jobs=n_jobs),
+            error=loss_error(best, draws, loss=far, n_jobs=n_jobs),
+            diagnosis=diagnosis,
+            comparison=comparison,
+            truth=None if truth is None else canonical(truth),
+        )
+
+
+def parts(
+    best: Estimate,
+    draws: Draws,
+    findings: Findings,
+    steps: Steps,
+    command: str | None,
+    call: str,
+) -> dict[str, str]:
+    """Return the pieces of HTML that the page has places for."""
+    return {
+        "headline": _headline(best, draws, findings),
+        "facts": _facts(best, draws, findings),
+        "verdict": _verdict(findings.diagnosis),
+        "slider_source": escape(steps.source),
+        "slider_loss": escape(steps.loss_name),
+        "memberships_note": escape(steps.note),
+        "clusters": table(findings.clusters, "The clusters of the estimate", "cluster"),
+        "ball": table(
+            findings.ball.to_frame().rename(_BOUNDS),
+            f"The edges of the {findings.ball.prob:.0%} credible ball",
+            "bound",
+        ),
+        "comparison": _comparison(best, findings),
+        "diagnostics": table(
+            findings.diagnosis.frame, "R-hat and effective sample sizes", "quantity"
+        ),
+        "reproduce": escape(call),
+        "command": f"<pre><code>{escape(command)}</code></pre>" if command else "",
+        "versions": escape(versions()),
+        "fingerprint": fingerprint(draws),
+    }
+
+
+def _headline(best: Estimate, draws: Draws, findings: Findings) -> str:
+    ball, error = findings.ball, findings.error
+    lines = [
+        f"<strong>{validate.count_text(best.n_clusters, 'cluster')}</strong> of "
+        f"{validate.count_text(draws.n_items, 'item')}, of sizes {_sizes(best)}.",
+        f"Expected {escape(best.loss_name)} {best.expected_loss:.4g}"
+        + (f" (Monte Carlo error {error.error:.2g})" if _is_of(error, best) else "")
+        + f", found by {escape(best.search_name)}.",
+        f"{ball.prob:.0%} of the posterior lies within {escape(losses.name_of(ball.loss))} "
+        f"{ball.radius:.3g} of it.",
+        _doubts(draws, findings),
+    ]
+    if findings.truth is not None:
+        lines.append(
+            f"Against the truth: Rand {rand_index(findings.truth, best.labels):.3f}, adjusted Rand "
+            f"{adjusted_rand_index(findings.truth, best.labels):.3f}, variation of information "
+            f"{variation_of_information(findings.truth, best.labels):.3f}."
+        )
+    return "\n".join(f"<li>{line}</li>" for line in lines)
+
+
+def _is_of(error: LossError, best: Estimate) -> bool:
+    """Whether there is an error, and of the loss that was minimised."""
+    return bool(np.isfinite(error.error)) and losses.name_of(error.loss) == best.loss_name
+
+
+def _sizes(best: Estimate) -> str:
+    sizes = best.sizes.tolist()
+    more = f" and {len(sizes) - 12} smaller or later" if len(sizes) > 12 else ""
+    return ", ".join(f"{size:,}" for size in sizes[:12]) + more
+
+
+def _doubts(draws: Draws, findings: Findings) -> str:
+    doubtful = findings.items["probability"].to_numpy() < _DOUBTFUL
+    count = int(doubtful.sum())
+    if count == 0:
+        return f"Every item is in its cluster with probability {_DOUBTFUL:.0%} or more."
+    worst = np.argsort(-findings.items["entropy"].to_numpy(), kind="stable")[:_NAMED]
+    names = draws.item_names or tuple(map(str, range(draws.n_items)))
+    listed = ", ".join(f"<bdi>{escape(_short(names[i]))}</bdi>" for i in worst if doubtful[i])
+    share = f"{validate.count_text(count, 'item')} ({count / draws.n_items:.0%})"
+    most = f"; the least sure: {listed}" if listed else ""
+    return f"The place of {share} is held with less than {_DOUBTFUL:.0%} probability{most}."
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else name[:39] + "…"
+
+
+def _facts(best: Estimate, draws: Draws, findings: Findings) -> str:
+    facts = {
+        "Draws": f"{draws.n_draws:,}" + (", weighted" if draws.weights is not None else ""),
+        "Chains": f"{draws.n_chains}",
+        "Items": f"{draws.n_items:,}",
+        "Loss": best.loss_name,
+        "Search": best.search_name,
+        "Seed": str(best.seed),
+    }
+    cells = [f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts.items()]
+    return "\n".join(cells)
+
+
+def _verdict(diagnosis: Diagnosis) -> str:
+    kind = "good" if diagnosis.trusted else "bad"
+    reasons = (*diagnosis.disagreements, *diagnosis.shortages, *diagnosis.notes)
+    listed = "".join(f"<li>{escape(r[0].upper() + r[1:])}</li>" for r in reasons)
+    return f'<p class="verdict {kind}">{escape(diagnosis.verdict)}</p>' + (
+        f"<ul>{listed}</ul>" if listed else ""
+    )
+
+
+def _comparison(best: Estimate, findings: Findings) -> str:
+    if findings.comparison is None:
+        return "<p>No other methods were run. Pass <code>comparison=pt.compare(draws)</code>.</p>"
+    frame = findings.comparison.frame.copy()
+    frame.insert(
+        1,
+        "to the estimate",
+        [
+            variation_of_information(best.labels, e.labels)
+            for e in findings.comparison.estimates.values()
+        ],
+    )
+    return table(
+        frame,
+        "Every method: K, variation of information to the estimate, expected losses, seconds",
+        "method",
+        best={c: min for c in frame.columns if c in losses.NAMES or c == "VI"}
+        | {"Rand": max, "AR": max},
+    )

@@ -1,0 +1,1 @@
+"""The paper's experiments, run again: see ``__main__``."""
