@@ -24,7 +24,8 @@ try:
     print("go", flush=True)
     run()
 except KeyboardInterrupt as error:
-    if error.__traceback__.tb_next is not None:  # within the command
+    within = error.__traceback__.tb_next
+    if within is not None and within.tb_next is not None:  # deeper than the call of `run` itself
         raise
     print("partita: interrupted before it began", file=sys.stderr)
     sys.exit(130)

@@ -42,7 +42,7 @@ _NO_THREAD = "can't start new thread"  # Python says so in a plain RuntimeError
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; where Ctrl-C ended it, leave with its own."""
     words = list(sys.argv[1:] if argv is None else argv)
-    with interrupts.heard() as heard:
+    with interrupts.heard(to_the_end=argv is None) as heard:
         code = _attempt(words, heard)
         if argv is None and code == interrupts.CODE:
             interrupts.leave()

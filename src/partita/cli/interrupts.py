@@ -48,8 +48,11 @@ class Interrupts:
 
 
 @contextmanager
-def heard() -> Iterator[Interrupts]:
-    """Listen for Ctrl-C as long as the block runs, unless it is ignored or someone else listens."""
+def heard(*, to_the_end: bool = False) -> Iterator[Interrupts]:
+    """Listen for Ctrl-C as long as the block runs, unless it is ignored or someone else listens.
+
+    ``to_the_end``: the process ends after the block, and what comes then is ignored.
+    """
     found = Interrupts()
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -61,7 +64,7 @@ def heard() -> Iterator[Interrupts]:
     try:
         yield found
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, signal.SIG_IGN if to_the_end else signal.default_int_handler)
         sys.unraisablehook = found.notice if found.count else hook
 
 
