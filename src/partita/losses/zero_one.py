@@ -48,12 +48,18 @@ class ZeroOne:
         """Return one minus the posterior probability of each of the (p, n) partitions."""
         draws = evidence.distinct
         asked = canonical_rows(partitions)
-        same = np.ones((asked.shape[0], draws.n_draws), dtype=np.bool_)
-        for part in map_items(agreeing, draws.labels, along=tuple(asked), n_jobs=n_jobs):
-            same &= part
-        return np.asarray(1.0 - same @ draws.probabilities)
+        group = np.zeros(draws.n_draws + asked.shape[0], dtype=np.int64)
+        for part in map_items(groups, draws.labels, along=tuple(asked), n_jobs=n_jobs):
+            group = np.unique(group * (part.max() + 1) + part, return_inverse=True)[1]
+        drawn, wanted = group[: draws.n_draws], group[draws.n_draws :]
+        found = np.bincount(drawn, draws.probabilities, minlength=int(group.max()) + 1)
+        return np.asarray(1.0 - found[wanted])
 
 
-def agreeing(block: IntArray, items: slice, *partitions: IntArray) -> NDArray[np.bool_]:
-    """Whether each draw has the labels of each partition on a block of items."""
-    return np.stack([(block == labels).all(axis=1) for labels in partitions])
+def groups(block: IntArray, items: slice, *partitions: IntArray) -> NDArray[np.int64]:
+    """Number draws, and partitions after them, so that equal labels on a block share a number."""
+    wanted = np.asarray(partitions)
+    wide = np.result_type(block.dtype, np.min_scalar_type(int(wanted.max())))
+    rows = np.ascontiguousarray(np.vstack([block, wanted]), dtype=wide)
+    as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    return np.unique(as_bytes.ravel(), return_inverse=True)[1].astype(np.int64)
