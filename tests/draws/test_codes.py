@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import partita as pt
-from partita.errors import InvalidValueError
+from partita.errors import InvalidTypeError, InvalidValueError
 
 RAW = np.array([[7, 7, 3, -1], [2, 9, 2, 2], [5, 5, 5, 5], [3, 7, 3, 9]])
 CODES = [[7, 3, -1], [2, 9], [5], [3, 7, 9]]
@@ -67,6 +67,37 @@ def test_npy(stored: bool, tmp_path) -> None:
     draws = pt.read_draws(tmp_path / "draws.npy", stored=stored)
     assert by_draw(draws) == CODES
     assert by_draw(draws.take([2, 3])) == CODES[2:]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("name", ["chain.npy", "chain.zarr", "chain.part.npy"])
+def test_the_writer_keeps_the_samplers_numbers(tmp_path, name: str, stored: bool) -> None:
+    """A sampler's own order of components finds its parameters in draws that were read back."""
+    rng, groups = np.random.default_rng(0), np.repeat([0, 1, 2], 20)
+    order = np.array([rng.permutation([5, 0, 9]) for _ in range(50)])
+    mu = np.full((50, 10), np.nan)
+    np.put_along_axis(mu, order, np.array([-1.0, 0.0, 1.0]) + rng.normal(0, 0.01, (50, 3)), axis=1)
+    z = order[:, groups]
+    with pt.DrawsWriter(tmp_path / name.replace(".part", "")) as writer:
+        for row in z:
+            writer.write(row)
+        if "part" in name:
+            draws = pt.read_draws(tmp_path / name, stored=stored)
+    if "part" not in name:
+        draws = pt.read_draws(tmp_path / name, stored=stored)
+    assert by_draw(draws) == order.tolist()
+    found = pt.cluster_parameters(groups, draws, {"mu": mu})
+    np.testing.assert_allclose(found["mu"].mean(("chain", "draw")), [-1, 0, 1], atol=0.01)
+
+
+def test_the_writer_takes_whole_numbers_of_32_bits(tmp_path) -> None:
+    with pt.DrawsWriter(tmp_path / "a.npy") as writer:
+        with pytest.raises(InvalidTypeError, match="whole numbers.*number the words"):
+            writer.write(["a", "b"])
+        with pytest.raises(InvalidValueError, match="within 32 bits; got 0 to 2147483648"):
+            writer.write([0, 2**31])
+        writer.write([-(2**31), 2**31 - 1])
+    assert pt.read_draws(tmp_path / "a.npy").codes.tolist() == [-(2**31), 2**31 - 1]
 
 
 def test_dask() -> None:

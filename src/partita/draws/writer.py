@@ -6,36 +6,38 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import io, validate
-from partita.errors import FileError, InvalidValueError
+from partita.draws._checks import words_or
+from partita.errors import FileError, InvalidTypeError, InvalidValueError
 from partita.parallel import blocks, item_blocks
-from partita.partitions import canonical_rows, smallest_dtype
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from numpy.typing import NDArray
 
     from partita.typing import Path
 
 _SO_FAR = "The draws so far are in it"
+_LABEL = np.dtype("<i4")  # of labels until the writer is closed: no later draw may need a wider one
+_WEIGHT = np.dtype("<f8")
 _LEAST_HEADER = 128  # bytes; a shorter file was left while its header was written
 _AT_ONCE = 1 << 24  # labels copied at once when a writer is closed
 
 
-class _GrowingNpy:
+class _Appended:
     """An ``.npy`` file to which rows are appended.
 
-    Its header speaks of no rows; readers count those that are there in full, so that the file is
+    Its header says that it has no rows. Readers count those that are there in full, so the file is
     whole at every moment.
     """
 
-    def __init__(self, path: str, *, resume: bool) -> None:
-        self.path = path
-        self.dtype: np.dtype[Any] | None = None
+    def __init__(self, path: str, dtype: np.dtype[Any], *, resume: bool = False) -> None:
+        self.path, self.dtype = path, dtype
         self.n_columns = self.n_rows = self._begin = 0
         with _said(path, _SO_FAR):
             self._file = open(path, "r+b" if resume else "w+b", buffering=0)  # noqa: SIM115
@@ -48,29 +50,28 @@ class _GrowingNpy:
             raise
 
     def _find_rows(self) -> None:
-        """Take up a file that broke off."""
         try:
             version = np.lib.format.read_magic(self._file)
             shape, _, dtype = np.lib.format.read_array_header_1_0(self._file)
         except ValueError as error:
             raise FileError(f"{self.path!r} is no .npy file ({error}); move it away.") from None
-        if version != (1, 0) or len(shape) != 2 or shape[0] or dtype.kind not in "uf":
+        if (version, len(shape), shape[:1], dtype) != ((1, 0), 2, (0,), self.dtype):
             raise FileError(
-                f"{self.path!r} holds {shape} {dtype}, not draws that a DrawsWriter left; move it "
-                "away."
+                f"{self.path!r} holds {shape} {dtype}, not draws that a DrawsWriter of this "
+                "version left; move it away."
             )
-        self.dtype, self.n_columns, self._begin = dtype, shape[1], self._file.tell()
-        row = dtype.itemsize * self.n_columns
-        self.n_rows = (os.path.getsize(self.path) - self._begin) // row
+        self.n_columns, self._begin = shape[1], self._file.tell()
+        held = os.path.getsize(self.path) - self._begin
+        self.n_rows = held // (dtype.itemsize * self.n_columns)
 
-    def append(self, row: NDArray[Any], dtype: np.dtype[Any]) -> None:
-        """Add a row; of the first, ``dtype`` is that of all. One that fails is not counted."""
+    def append(self, row: NDArray[Any]) -> None:
+        """Add a row. One that could not be written whole is cut off again."""
         with _said(self.path, _SO_FAR):
             try:
-                if self.dtype is None:
-                    form = {"descr": dtype.str, "fortran_order": False, "shape": (0, row.size)}
+                if not self._begin:
+                    form = {"descr": self.dtype.str, "fortran_order": False, "shape": (0, row.size)}
                     np.lib.format.write_array_header_1_0(self._file, form)
-                    self.dtype, self.n_columns, self._begin = dtype, row.size, self._file.tell()
+                    self.n_columns, self._begin = row.size, self._file.tell()
                 rest = memoryview(row.astype(self.dtype).tobytes())
                 while rest:
                     rest = rest[self._file.write(rest) :]
@@ -82,14 +83,13 @@ class _GrowingNpy:
 
     def keep(self, n_rows: int) -> None:
         """Cut off what follows the first rows."""
-        row = 0 if self.dtype is None else self.n_columns * self.dtype.itemsize
-        size = self._begin + n_rows * row
+        size = self._begin + n_rows * self.n_columns * self.dtype.itemsize
         self._file.truncate(size)
         self._file.seek(size)
         self.n_rows = n_rows
 
     def leave(self) -> None:
-        """Close the file; without a row it is removed."""
+        """Close the file. Without a row it is removed."""
         self._file.close()
         if not self.n_rows:
             with suppress(OSError):
@@ -115,8 +115,8 @@ class DrawsWriter:
     this process or another, also after the writer was killed. Closing copies the draws to
     ``path``; until then, what was there is untouched.
 
-    The clusters of each draw are numbered 0, 1, ... by their first items. What the sampler called
-    them is not kept: for :func:`cluster_parameters`, save parameters in this order.
+    The file keeps the numbers that the sampler gave its clusters, so that :func:`read_draws` finds
+    them (``Draws.codes``) and :func:`cluster_parameters` can look up their parameters.
 
     If the block it stands in raises (a full disk, Ctrl-C), the draws so far stay in
     ``partial``, which a note on the error says.
@@ -148,11 +148,14 @@ class DrawsWriter:
     ...         for labels in ([3, 3, 7], [0, 1, 1]):
     ...             writer.write(labels)
     ...             print(len(read_draws(writer.partial)), "so far")
-    ...     read_draws(path).labels
+    ...     draws = read_draws(path)
     1 so far
     2 so far
+    >>> draws.labels
     array([[0, 0, 1],
            [0, 1, 1]], dtype=uint8)
+    >>> draws.codes
+    array([3, 7, 0, 1], dtype=uint8)
     """
 
     def __init__(self, path: Path, *, resume: bool | None = None) -> None:
@@ -179,12 +182,12 @@ class DrawsWriter:
                 "to another path, or begin anew in its place with resume=False."
             )
         goes_on = bool(resume and is_there)
-        self._labels: _GrowingNpy | None = _GrowingNpy(self.partial, resume=goes_on)
+        self._labels: _Appended | None = _Appended(self.partial, _LABEL, resume=goes_on)
         self._n_draws, self._n_items = self._labels.n_rows, self._labels.n_columns
-        self._weights: _GrowingNpy | None = None
-        place = weights_of(self.partial)
+        self._weights: _Appended | None = None
+        place = _weights_of(self.partial)
         if self._n_draws and os.path.exists(place):
-            self._weights = _GrowingNpy(place, resume=True)
+            self._weights = _Appended(place, _WEIGHT, resume=True)
         else:
             with suppress(OSError):
                 os.remove(place)
@@ -209,22 +212,32 @@ class DrawsWriter:
         return self
 
     def write(self, labels: Any, *, weight: float | None = None) -> None:
-        """Add one draw: labels of any kind, of as many items as the draws before.
+        """Add one draw, of as many items as the draws before.
 
         One that could not be written whole is not counted, and the writer can be written to again.
 
         Parameters
         ----------
-        labels : array-like, shape (n,)
+        labels : array-like of int, shape (n,)
+            As the sampler numbers its clusters, within 32 bits.
         weight : float, optional
             Of the draw, for every draw or for none; to a ``.zarr`` store.
         """
         if self._labels is None:
             raise InvalidValueError("`writer` is closed; open another for more draws.")
-        row = canonical_rows(validate.labels("labels", labels, n_items=self.n_items)[None, :])[0]
+        row = validate.labels("labels", labels, n_items=self.n_items)
+        if words_or(row, labels).dtype.kind == "U":
+            raise InvalidTypeError(
+                "`labels` must be whole numbers, since the file holds no text; number the words."
+            )
+        limits = np.iinfo(_LABEL)
+        if row.min() < limits.min or row.max() > limits.max:
+            raise InvalidValueError(
+                f"`labels` must be within 32 bits; got {row.min()} to {row.max()}. Number the "
+                "clusters of each draw from 0."
+            )
         self._write_weight(weight)
-        # A dtype that holds any partition of so many items, so that no later draw needs a wider.
-        self._labels.append(row, np.dtype(smallest_dtype(row.size)))
+        self._labels.append(row)
         self._n_draws, self._n_items = self._labels.n_rows, row.size
 
     def _write_weight(self, weight: float | None) -> None:
@@ -248,9 +261,9 @@ class DrawsWriter:
             return
         value = validate.real("weight", weight, low=0)
         if self._weights is None:
-            self._weights = _GrowingNpy(weights_of(self.partial), resume=False)
+            self._weights = _Appended(_weights_of(self.partial), _WEIGHT)
         self._weights.keep(self.n_draws)
-        self._weights.append(np.array([value]), np.dtype(np.float64))
+        self._weights.append(np.array([value]))
 
     def close(self) -> None:
         """Put the draws in their place; at least one must have been written."""
@@ -263,7 +276,7 @@ class DrawsWriter:
         with _said(self._target, kept):
             self._copy()
         self._leave()
-        for path in (self.partial, weights_of(self.partial)):
+        for path in (self.partial, _weights_of(self.partial)):
             with suppress(OSError):
                 os.remove(path)
 
@@ -273,8 +286,11 @@ class DrawsWriter:
         n_draws, n_items = shape = stored.shape
         parts = blocks(n_draws, max(1, _AT_ONCE // n_items))
         whole = slice(0, n_items)
-        n_labels = 1 + max(int(stored.read(part, whole).max()) for part in parts)
-        dtype = np.dtype(smallest_dtype(n_labels)).newbyteorder("<")
+        low = high = 0
+        for part in parts:
+            read = stored.read(part, whole)
+            low, high = min(low, int(read.min())), max(high, int(read.max()))
+        dtype = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high)).newbyteorder("<")
         if self._is_store:
             weights = weights_beside(self.partial, n_draws)
             io.write_store(self._target, stored, dtype, weights, item_blocks(shape)[0].stop)
@@ -323,14 +339,13 @@ def partial_of(path: str) -> str:
     return os.path.splitext(path)[0] + ".part.npy"
 
 
-def weights_of(partial: str) -> str:
-    """Return where the weights are until then."""
+def _weights_of(partial: str) -> str:
     return os.path.splitext(partial)[0] + ".weights"
 
 
 def weights_beside(path: str, n_draws: int) -> NDArray[np.float64] | None:
     """Return the weights of the draws so far of an unfinished chain; None where it has none."""
-    place = weights_of(path)
+    place = _weights_of(path)
     if not path.endswith(".part.npy") or not os.path.isfile(place):
         return None
     weights = io.read_npy(place)
