@@ -62,6 +62,25 @@ def test_run_says_what_its_report_would(table, tmp_path, capsys):
     assert said.err.count("  - ") >= 1
 
 
+def test_run_goes_on_with_chains_of_unequal_length(table, tmp_path, capsys, monkeypatch):
+    """What Ctrl-C leaves while chains are sampled: of four, one whole and a part of another."""
+
+    whole = pt.sample_mixture
+
+    def interrupted(*args, **words):
+        return whole(*args, **words).take(slice(0, 190))
+
+    monkeypatch.setattr("partita.mixture.sample_mixture", interrupted)
+    path, page = table[0], tmp_path / "page.html"
+    assert main(["run", str(path), *WORDS, "--report", str(page), "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["n_clusters"] == 2
+    first = answer["parameters"][0]
+    assert (first["parameter"], first["matched"]) == ("mean[a]", 1.0)
+    assert first["hdi_low"] < 0 < first["hdi_high"]
+    assert "What the clusters are like" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("words", "match"),
     [

@@ -24,7 +24,7 @@ def to_arviz(draws: Draws, estimate: Any) -> Any:
     if (lengths != lengths[0]).any():
         raise InvalidValueError(
             "`to_arviz` needs chains of equal length; got "
-            f"{', '.join(map(str, lengths[:8].tolist()))} draws. Burn or thin them first."
+            f"{', '.join(map(str, lengths[:8].tolist()))} draws. Keep as many of each by `take`."
         )
     order = np.argsort(chains, kind="stable")
     shape = (lengths.size, int(lengths[0]))

@@ -202,8 +202,11 @@ def _draws(
         )
     if sum(counts) < len(labels):
         how = "Interrupted" if was_interrupted else "Stopped by the callback"
+        by_chain = f" ({', '.join(map(str, counts))} of the chains)" if len(counts) > 1 else ""
         warnings.warn(
-            f"{how}: {sum(counts)} of {len(labels)} draws are kept.", PartitaWarning, stacklevel=3
+            f"{how}: {sum(counts):,} of {len(labels):,} draws are kept{by_chain}.",
+            PartitaWarning,
+            stacklevel=3,
         )
         starts_at = [c * job.n_draws for c in range(len(counts))]
         labels = np.concatenate([labels[s : s + n] for s, n in zip(starts_at, counts, strict=True)])

@@ -74,7 +74,8 @@ def cluster_parameters(
         parameter; ``.summary()`` makes a table. ``cluster_weight`` is the share of items in the
         component; with "items", in those that the cluster's items are in, so that the weights of
         clusters that share one add up to more than 1. ``matched_share`` is the share of the
-        cluster's items that were found together.
+        cluster's items that were found together. A chain shorter than others, as an interrupted run
+        leaves it, ends in NaN.
 
     References
     ----------
@@ -100,12 +101,6 @@ def cluster_parameters(
         )
     given = as_draws(draws)
     mixture = draws if isinstance(draws, MarginalizedMixture) and method != "conditional" else None
-    lengths = np.bincount(given._chain_numbers)
-    if (lengths != lengths[0]).any():
-        raise InvalidValueError(
-            "`draws` must have chains of equal length; got "
-            f"{', '.join(map(str, lengths[:8].tolist()))} draws. Burn or thin them first."
-        )
     reported = Reported.of(estimate_or_labels, given.n_items)
     overlap = (
         overlap_of_mixture(reported, mixture) if mixture else overlap_of_draws(reported, given)
@@ -203,17 +198,20 @@ def _dataset(
     draws: Draws,
     names: NDArray[Any],
 ) -> ClusterParameters:
-    order = np.argsort(draws._chain_numbers, kind="stable")
-    n_chains = draws.n_chains
-    shape = (n_chains, draws.n_draws // n_chains)
+    """The values by chain and draw, NaN after the end of a chain that is shorter than others."""
+    chain, at = draws._chain_numbers, draws._position_in_chain
+    shape = (draws.n_chains, int(at.max()) + 1)
+
+    def by_chain(values: Doubles, beyond_the_end: float = np.nan) -> Doubles:
+        out = np.full((*shape, *values.shape[1:]), beyond_the_end)
+        out[chain, at] = values
+        return out
+
     variables = {
-        name: (
-            ("chain", "draw", "cluster", *beyond.get(name, ())),
-            values[order].reshape(*shape, *values.shape[1:]),
-        )
+        name: (("chain", "draw", "cluster", *beyond.get(name, ())), by_chain(values))
         for name, values in found.items()
     }
     coords |= {"chain": np.arange(shape[0]), "draw": np.arange(shape[1]), "cluster": names}
     if draws.weights is not None:
-        coords[DRAW_WEIGHT] = (("chain", "draw"), draws.probabilities[order].reshape(shape))
+        coords[DRAW_WEIGHT] = (("chain", "draw"), by_chain(draws.probabilities, 0.0))
     return ClusterParameters(variables, coords, {"created_by": "partita"})

@@ -31,7 +31,7 @@ class ClusterParameters(xr.Dataset):  # type: ignore[no-untyped-call]
         """Return mean, sd, shortest interval, R-hat and effective sample size of each parameter.
 
         Of the draws in which the cluster was found, a share that ``matched`` gives. R-hat and
-        ``ess`` are of as many of those in every chain as the shortest has.
+        ``ess`` are of the last of those of each chain, as many as the shortest has.
 
         Parameters
         ----------
@@ -47,9 +47,10 @@ class ClusterParameters(xr.Dataset):  # type: ignore[no-untyped-call]
         import pandas as pd
 
         prob = validate.real("prob", prob, low=0, high=1, open_low=True)
-        found = self[SHARE].transpose("cluster", "chain", "draw").values > 0
-        weights = self.coords[DRAW_WEIGHT].values if DRAW_WEIGHT in self.coords else None
-        shares = np.ones(found.shape[1:]) if weights is None else weights
+        together = self[SHARE].transpose("cluster", "chain", "draw").values
+        found = together > 0
+        is_draw = ~np.isnan(together[0])
+        shares = self.coords[DRAW_WEIGHT].values if DRAW_WEIGHT in self.coords else is_draw * 1.0
         rows, index = [], []
         for name in (name for name in self.data_vars if name != SHARE):
             one = self[name].transpose("cluster", ..., "chain", "draw")
@@ -87,11 +88,9 @@ def _summarized(
     n_effective = w.sum() ** 2 / (w @ w)
     unbiased = n_effective / max(n_effective - 1, np.finfo(float).tiny)
     sd = np.sqrt((flat - mean[:, None]) ** 2 @ w / w.sum() * unbiased)
-    shortest = int(kept.sum(axis=1).min())
-    even = np.stack(
-        [chain[:, on][:, :shortest] for chain, on in zip(values.swapaxes(0, 1), kept, strict=True)],
-        axis=1,
-    )
+    counts = kept.sum(axis=1)
+    last = kept & (np.cumsum(kept, axis=1) > (counts - counts.min())[:, None])
+    even = values[:, last].reshape(len(values), len(counts), -1)
     bounds = [_shortest_interval(one, w, prob) for one in flat]
     low, high = zip(*bounds, strict=True)
     return list(zip(mean, sd, low, high, rhat(even), ess_bulk(even), strict=True))
