@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 import partita as pt
 from partita.draws import StoredLabels, cluster_sums
 from partita.draws._stored import pick_items
-from partita.parallel import Pieces, item_blocks, map_items, map_pieces, ordered_sum
+from partita.parallel import item_blocks, map_items, sum_items
 from partita.parallel import items as _items
 
 
@@ -103,17 +103,21 @@ def tally(block, items, weights, offset):
     return (block.sum(axis=0) * weights + offset, np.array([block.sum() * weights.sum()]))
 
 
+def tally_all(block, items, weights, offset):
+    return tally(block, items, weights, offset)[1]
+
+
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_pieces_stay_with_their_blocks_and_come_in_order(small_blocks, n_jobs):
+def test_results_come_in_order_and_are_added_in_order(small_blocks, n_jobs):
     labels = np.arange(80, dtype=np.uint8).reshape(2, 40) % 5
     weights = np.linspace(0, 1, 40)
-    kept, sent = map_pieces(tally, labels, along=(weights,), shared=(0.5,), n_jobs=n_jobs)
-    assert isinstance(kept, Pieces)
-    np.testing.assert_array_equal(np.concatenate(kept), labels.sum(axis=0) * weights + 0.5)
-    again, _ = map_pieces(tally, labels, along=(kept,), shared=(0.0,), n_jobs=n_jobs)
-    np.testing.assert_array_equal(np.concatenate(again), labels.sum(axis=0) * np.concatenate(kept))
-    alone = ordered_sum(s for _, s in map_items(tally, labels, along=(weights,), shared=(0.5,)))
-    np.testing.assert_array_equal(ordered_sum(sent), alone)
+    given = {"along": (weights,), "shared": (0.5,)}
+    parts = list(map_items(tally, labels, **given, n_jobs=n_jobs))
+    found = np.concatenate([own for own, _ in parts])
+    np.testing.assert_array_equal(found, labels.sum(axis=0) * weights + 0.5)
+    one_by_one = sum(total for _, total in parts)
+    total = sum_items(tally_all, labels, **given, n_jobs=n_jobs)
+    np.testing.assert_array_equal(total, one_by_one)
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ import partita as pt
 from partita import io
 from partita.cli import main
 from partita.draws._stored import StoredLabels
-from partita.parallel import DaskLabels, OnWorkers, map_pieces, sum_items
-from partita.parallel import dask as _dask
+from partita.parallel import DaskLabels, OnWorkers, sum_items
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -88,19 +87,6 @@ def test_draws_are_those_in_memory(there, here):
     np.testing.assert_array_equal(there.n_clusters, here.n_clusters)
     np.testing.assert_array_equal(there.labels[3], here.labels[3])
     assert there.take([5, 5, 2]).unique() == here.take([5, 5, 2]).unique()
-
-
-def test_pieces_survive_the_worker_that_held_them(client, there, here):
-    def passes(draws, between=lambda: None):
-        weights = np.linspace(0.0, 1.0, N_ITEMS)
-        kept, first = map_pieces(dask_work.spread, draws.labels, along=(weights,))
-        between()
-        _, second = map_pieces(dask_work.spread, draws.labels, along=(kept,))
-        return np.array(first + second)
-
-    want = passes(here)
-    np.testing.assert_array_equal(passes(there), want)
-    np.testing.assert_array_equal(passes(there, lambda: _kill_a_worker(client)), want)
 
 
 @pytest.fixture(scope="module")
@@ -179,14 +165,15 @@ def test_an_error_on_a_worker_is_the_same_error_here(client, array):
         pt.Draws(da.from_array(array * (1 << 30), chunks=(-1, 2_000)))
 
 
-def test_workers_that_keep_dying_are_said_to_lack_memory():
-    killed = type("KilledWorker", (Exception,), {})
+def test_workers_that_keep_dying_are_said_to_lack_memory(array):
+    import dask
 
-    def call():
-        raise killed("_on_block")
-
-    with pytest.raises(pt.errors.OutOfMemoryError, match="again and again"):
-        _dask._told(call)
+    labels = da.from_array(array, chunks=(-1, 1_700)).map_blocks(dask_work.die, dtype=array.dtype)
+    with (
+        dask.config.set(scheduler="sync"),
+        pytest.raises(pt.errors.OutOfMemoryError, match="again and again"),
+    ):
+        pt.Draws(labels)
 
 
 def test_restarts_and_ranks_run_on_the_cluster_through_joblib(client, draws):

@@ -217,7 +217,7 @@ def test_landmarks_grow_with_the_clusters(draws, monkeypatch):
 def test_a_time_limit_ends_rounds(draws, truth, many):
     state = StreamedState(truth // 2, draws, VI(), 1)
     clock = Stop(10.0)
-    clock.give_up()
+    clock.set()
     assert settle(state, N, Watch(clock)) == 1
     assert state.n_clusters == K // 2
 

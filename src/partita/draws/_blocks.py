@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import _core, validate
-from partita.parallel import Pieces, blocks, map_items, sum_items
+from partita.parallel import blocks, map_items, sum_items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def joint_counts(
 
     Parameters
     ----------
-    partitions : sequence of ndarray of integers, shape (n,), or Pieces of them
+    partitions : sequence of ndarray of integers, shape (n,)
         Labelled 0 .. K - 1.
 
     Returns
@@ -154,8 +154,6 @@ def own_of(
 
 def labels_at_most(labels: Any) -> int:
     """One more than the largest label."""
-    if isinstance(labels, Pieces):
-        return max(int(np.max(piece)) for piece in labels) + 1
     return int(np.max(labels)) + 1
 
 

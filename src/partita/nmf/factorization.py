@@ -18,8 +18,8 @@ from partita.nmf.model import Factors, Model, namespace
 from partita.nmf.representatives import Representatives, representatives
 from partita.nmf.starts import starts
 from partita.nmf.target import MANY, Target, as_target
-from partita.nmf.workers import mapper, one_blas_thread
-from partita.parallel import is_up, noticing
+from partita.nmf.workers import mapper
+from partita.parallel import is_up, noticing, one_blas_thread
 
 if TYPE_CHECKING:
     import xarray as xr

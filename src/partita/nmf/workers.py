@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import Any
 
-from partita.parallel import Stop, current, map_blocks, under
+from partita.parallel import Stop, current, map_blocks, one_blas_thread, under
 
 
-@cache
-def _controller(process: int) -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> Any:
-    """Return a context in which BLAS runs on one thread: its rounding depends on their number."""
-    return _controller(os.getpid()).limit(limits=1, user_api="blas")
-
-
-def _guarded(work: Callable[[Any], Any], part: Any, parent: int, seconds: float | None) -> Any:
+def _guarded(work: Callable[[Any], Any], part: Any, seconds: float | None) -> Any:
     """Work in whatever process this is, for as long as there was when it was sent off."""
-    with under(Stop(seconds)):
-        if os.getpid() == parent:
-            return work(part)  # the caller holds the limit; leaving ours would lift it for others
-        with one_blas_thread():
-            return work(part)
+    with under(Stop(seconds)), one_blas_thread():
+        return work(part)
 
 
 def mapper(n_jobs: int) -> Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]:
@@ -47,8 +30,8 @@ def mapper(n_jobs: int) -> Callable[[Callable[[Any], Any], Iterable[Any]], list[
         backend, _ = parallel.get_active_backend(prefer="threads")
         if isinstance(backend, parallel.ThreadingBackend):
             with under(clock):
-                return list(map_blocks(work, parts, n_jobs=n_jobs, label=None, stop=clock.give_up))
-        jobs, parent, seconds = Parallel(n_jobs=n_jobs), os.getpid(), clock.left()
-        return list(jobs(delayed(_guarded)(work, part, parent, seconds) for part in parts))
+                return list(map_blocks(work, parts, n_jobs=n_jobs, label=None, stop=clock))
+        jobs, seconds = Parallel(n_jobs=n_jobs), clock.left()
+        return list(jobs(delayed(_guarded)(work, part, seconds) for part in parts))
 
     return apply

@@ -1,29 +1,19 @@
 """Blocks of work, mapped in order: over threads, or wherever the labels are.
 
-``stop``: when work ends before it is done, and Ctrl-C. ``threads``: any parts on threads, with
-progress. ``items``: blocks of items of a label matrix that may be in memory, in a store or on a
-cluster. ``dask``: a label matrix that is an array of Dask. Results come back in the order of the
-blocks, and where a block begins depends on the shape of the labels alone, so neither the number of
-threads nor the place of the labels ever changes an answer.
+``stop``: when work ends early, and Ctrl-C. ``threads``: parts on threads, with progress.
+``items``: blocks of items of a label matrix that may be in memory, in a store or on a cluster.
+``dask``: a label matrix that is an array of Dask. Results come back in the order of the blocks,
+and the shape of the labels alone says where a block begins, so neither the number of threads nor
+the place of the labels changes an answer.
 
-Imports the core, NumPy and the standard library; of draws it knows "a matrix of labels".
+Imports the core, NumPy and the standard library.
 """
 
 from partita.parallel.dask import DaskLabels, OnWorkers, is_dask_array
-from partita.parallel.items import (
-    LabelSource,
-    Pieces,
-    item_blocks,
-    map_items,
-    map_pieces,
-    ordered_sum,
-    sum_items,
-)
+from partita.parallel.items import LabelSource, item_blocks, map_items, sum_items
 from partita.parallel.stop import (
-    OutOfTimeError,
     Stop,
     current,
-    each_under,
     held_back,
     is_up,
     native_stop,
@@ -38,25 +28,20 @@ __all__ = [
     "DaskLabels",
     "LabelSource",
     "OnWorkers",
-    "OutOfTimeError",
-    "Pieces",
     "Progress",
     "Stop",
     "blocks",
     "current",
-    "each_under",
     "held_back",
     "is_dask_array",
     "is_up",
     "item_blocks",
     "map_blocks",
     "map_items",
-    "map_pieces",
     "native_stop",
     "notice",
     "noticing",
     "one_blas_thread",
-    "ordered_sum",
     "progress",
     "stoppable",
     "sum_items",

@@ -1,7 +1,7 @@
 """Blocks of work on threads, in order, with progress, Ctrl-C and one BLAS thread.
 
-The core releases the interpreter lock, so threads are enough; results come back in the order of
-the blocks whatever the number of threads, which is why the number never changes an answer.
+The core releases the interpreter lock, so threads are enough. Results come in the order of the
+blocks, so the number of threads never changes an answer.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
-
-from partita.parallel.stop import check
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from partita import _core
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,7 +33,7 @@ _held: dict[str, Any] = {"by": 0, "limit": None}
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread in this process: it rounds differently with every number of them.
+    """Hold BLAS to one thread in this process: its rounding depends on their number.
 
     The limit is the process's, so the first to come sets it and the last to leave lifts it.
     """
@@ -49,7 +50,6 @@ def one_blas_thread() -> Iterator[None]:
             _held["by"] -= 1
             if _held["by"] == 0:
                 _held["limit"].restore_original_limits()
-                _held["limit"] = None
 
 
 def blocks(total: int, size: int) -> list[slice]:
@@ -61,8 +61,8 @@ def blocks(total: int, size: int) -> list[slice]:
 class Progress:
     """A progress bar on stderr: after one second, and only if that is a terminal.
 
-    None where the label is None. It is drawn anew each second, so that a long part is seen to be
-    worked on.
+    There is none where the label is None. It is drawn anew each second, so that a long part is
+    seen to be worked on.
     """
 
     is_hidden: ClassVar[bool] = False  # by --quiet of the shell
@@ -102,57 +102,44 @@ class Progress:
 progress = Progress
 
 
-def _result(future: Future[R]) -> R:
-    """Wait, but wake up now and then: a signal may have come to another thread than this one."""
-    from concurrent.futures import wait
-
-    while not future.done():
-        wait([future], timeout=_WAKE)
-    return future.result()
-
-
 def map_blocks(
     work: Callable[[T], R],
     parts: Sequence[T],
     *,
     n_jobs: int = 1,
     label: str | None = "",
-    stop: Callable[[], None] | None = None,
+    stop: _core.Stop | None = None,
 ) -> Iterator[R]:
     """Yield ``work(part)`` for every part, in order, on ``n_jobs`` threads.
 
-    No more than a few parts are in flight, so results that are large do not pile up, and leaving
-    the loop early (an exception, Ctrl-C, no time left) abandons what has not started; ``stop`` is
-    called then, to tell what has started to end. The threads are under the stop that this is called
-    under.
+    The threads work under the stop of the caller. No more than a few parts are in flight, so large
+    results do not pile up. Leaving the loop early (an exception, Ctrl-C) drops what has not
+    started and sets ``stop``, which tells what has started to end.
     """
-    check()
     with progress(len(parts), label) as bar:
         if n_jobs == 1 or len(parts) < 2:
             for part in parts:
                 yield work(part)
                 bar.advance()
-                check()
             return
-        from concurrent.futures import ThreadPoolExecutor
+        from concurrent.futures import ThreadPoolExecutor, wait
 
+        left: Iterator[T] = iter(parts)
+        waiting: deque[Future[R]] = deque()
         with ThreadPoolExecutor(n_jobs, thread_name_prefix="partita") as pool:
-            waiting: deque[Future[R]] = deque()
-            left = iter(parts)
             try:
                 while True:
-                    for part in left:
+                    for part in islice(left, 2 * n_jobs + 1 - len(waiting)):
                         waiting.append(pool.submit(copy_context().run, work, part))
-                        if len(waiting) > 2 * n_jobs:
-                            break
                     if not waiting:
                         return
-                    yield _result(waiting.popleft())
+                    while not waiting[0].done():  # wakes up, so that Ctrl-C is heard
+                        wait([waiting[0]], timeout=_WAKE)
+                    yield waiting.popleft().result()
                     bar.advance()
-                    check()
             except BaseException:
                 if stop is not None:
-                    stop()
+                    stop.set()
                 raise
             finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)

@@ -61,8 +61,9 @@ class Watch:
 
     def is_up(self) -> bool:
         """Whether the time is over; asked where there is more to do."""
-        self.is_late |= self.clock.is_late() and not self.clock.was_stopped
-        return self.clock.is_late()
+        late = self.clock.is_late()
+        self.is_late |= late
+        return late
 
     def note(self, value: float) -> None:
         """Remember that a partition of this loss was found now."""

@@ -126,7 +126,7 @@ def chips(
         starts,
         n_jobs=validate.n_jobs(n_jobs),
         label="sub-partitions",
-        stop=stop.set,
+        stop=stop,
     )
     best = next(grown)
     for found in grown:
