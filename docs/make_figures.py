@@ -62,17 +62,19 @@ def two_small_groups():
 
 
 def readme() -> None:
-    """The galaxies: similarity, data and density, memberships."""
+    """The galaxies: methods that disagree, and soft memberships."""
     X, draws = galaxies()
-    best = pt.estimate(draws, loss="vi", search="nmf-kl", rng=0, n_jobs=-1)
-    figure = plt.figure(figsize=(11, 4.3), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.45))
-    pt.plots.similarity(draws, best, ax=left.subplots())
-    top, bottom = right.subplots(2, 1, height_ratios=(1.5, 1))
-    pt.plots.scatter(X, best, draws, density={"prior": "paper"}, ax=top)
+    found = {name: pt.estimate(draws, method=name, rng=0) for name in ("medv", "minvi")}
+    found |= {name: pt.estimate(draws, loss=name, rng=0) for name in ("vi", "binder", "omari")}
+    soft = pt.estimate(draws, loss="vi", search="nmf-kl", n_clusters=3, rng=0)
+    figure, (top, bottom) = plt.subplots(
+        2, 1, figsize=(8.5, 5.6), height_ratios=(2.2, 1), layout="constrained"
+    )
+    pt.plots.scatter(X, found, draws, density={"prior": "paper"}, reference=found["omari"], ax=top)
     top.set_xlabel("velocity (1,000 km/s)")
-    pt.plots.memberships(best, ax=bottom)
-    bottom.set_title("")
+    top.set_title("82 galaxies: their density, and what five methods report")
+    pt.plots.memberships(soft, ax=bottom)
+    bottom.set_title("soft memberships in three clusters (NMF)")
     bottom.set_xlabel("galaxy, by velocity")
     save(figure, "readme")
 

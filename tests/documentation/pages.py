@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^```+")
-_REMARK = re.compile(r"^<!-- (slow|not run: .+) -->$")
+_REMARK = re.compile(r"^<!-- (slow|prints|not run: .+) -->$")
 _LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 
 
@@ -19,12 +19,16 @@ def pages():
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, its first line and what is said before it."""
+    """A fenced block: its language, its text, its first line and what is said before it.
+
+    ``prints`` is the text of the block after it, where that one is said to be what it prints.
+    """
 
     language: str
     text: str
     line: int
     remark: str
+    prints: str | None = None
 
     @property
     def is_slow(self):
@@ -48,7 +52,10 @@ def blocks(path):
         if _FENCE.match(line.strip()):
             if inside:
                 text = "\n".join(lines[start : number - 1]) + "\n"
-                found.append(Block(language, text, start + 1, remark))
+                if remark == "prints":
+                    found[-1] = replace(found[-1], prints=text)
+                else:
+                    found.append(Block(language, text, start + 1, remark))
                 remark = ""
             else:
                 language, start = line.strip().lstrip("`").strip(), number

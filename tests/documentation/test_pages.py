@@ -78,8 +78,8 @@ def test_the_api_lists_every_name_of_a_room(room):
 
 
 @pytest.mark.parametrize("names", [pt.losses.NAMES, pt.search.NAMES, pt.search.METHODS])
-def test_the_readme_has_every_name(names):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_a_page_has_every_name(names):
+    text = (DOCS / "choosing.md").read_text(encoding="utf-8")
     assert [name for name in names if f"`{name}`" not in text] == []
 
 
