@@ -82,6 +82,7 @@ def work() -> None:
         starts = np.zeros((2, 7), np.int32)
         problem.search({"patience": 1, "n_starts": 2}, 0, 1, _core.Stop(), starts)
         problem.descend(starts, {}, 0, 2, _core.Stop())
+        problem.complete(np.array([0, -1, 1, 0, -1, -1, 1], np.int32), 3, 0, 2, _core.Stop())
     pt.estimate(draws, loss="vi", rng=0)
     pt.estimate(draws, loss="vi", rng=0, n_clusters=2)
     pt.estimate(draws, loss="pear", rng=0, search=pt.search.Greedy(max_clusters=3))

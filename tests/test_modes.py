@@ -1,19 +1,13 @@
-"""Several partitions instead of one, and parts of a partition that can be stated."""
+"""Several partitions instead of one."""
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import naive
 import partita as pt
-from partita import losses
-from partita.partitions import canonical
 
 FIRST = np.repeat([0, 1, 2, 3], 10)
 SECOND = np.repeat([0, 1, 2], [10, 15, 15])
@@ -115,79 +109,6 @@ def test_one_seed_one_answer_on_any_number_of_threads():
 def test_modes_that_cannot_be_are_refused(words, match):
     with pytest.raises(ValueError, match=match):
         pt.summarize_modes([[0, 0, 1], [0, 1, 1]], **words)
-
-
-def share_that_agrees(rows, weights, items, labels):
-    """The weight of the draws that, on some items, are this partition."""
-    held = [np.array_equal(canonical(row[items]), canonical(labels[items])) for row in rows]
-    return float(weights[held].sum() / weights.sum())
-
-
-def largest(rows, weights, prob):
-    """The largest number of items of any sub-partition that holds, by trying every one."""
-    n = rows.shape[1]
-    for size in range(n, 0, -1):
-        for items in combinations(range(n), size):
-            found = {}
-            for row, w in zip(rows[:, items], weights, strict=True):
-                key = tuple(canonical(row))
-                found[key] = found.get(key, 0.0) + w
-            if max(found.values()) / weights.sum() >= prob - 1e-12:
-                return size
-    return 0
-
-
-@settings(max_examples=60)
-@given(
-    labels=st.lists(st.lists(st.integers(0, 2), min_size=5, max_size=5), min_size=1, max_size=8),
-    prob=st.sampled_from([0.3, 0.6, 0.9, 1.0]),
-)
-def test_chips_hold_with_the_probability_they_say(labels, prob):
-    rows = np.array(labels)
-    weights = np.arange(1.0, len(rows) + 1)
-    found = pt.chips(pt.Draws(rows, weights=weights), prob=prob, rng=0)
-    kept = np.flatnonzero(found.labels >= 0)
-    assert sorted(found.order.tolist()) == kept.tolist()
-    true = share_that_agrees(rows, weights, kept, found.labels)
-    assert_allclose(found.probability, true, atol=1e-12)
-    assert found.probability >= prob - 1e-12
-    best = largest(rows, weights, prob)
-    assert max(best - 1, 1) <= found.n_kept <= best
-    assert found.labels[kept[0]] == 0
-
-
-def test_chips_keep_what_is_certain_and_leave_what_is_not():
-    rng = np.random.default_rng(0)
-    labels = np.tile(FIRST, (500, 1))
-    labels[:, [3, 17]] = rng.integers(0, 4, size=(500, 2))
-    found = pt.chips(pt.Draws(labels, item_names=[f"i{j}" for j in range(40)]), prob=0.95, rng=0)
-    assert np.flatnonzero(found.labels < 0).tolist() == [3, 17]
-    assert (found.probability, found.n_clusters) == (1.0, 4)
-    assert repr(found).startswith("Chips(38 of 40 items in 4 clusters")
-    frame = found.to_frame()
-    assert len(frame) == 38
-    assert frame["probability"].is_monotonic_decreasing
-    assert frame.loc["i0", "cluster"] == 0
-    everything = pt.chips(labels, prob=0.01, rng=0)
-    assert everything.n_kept == 40
-
-
-def test_chips_on_one_draw_one_cluster_and_zero_weights():
-    assert pt.chips([[0, 1, 0]]).labels.tolist() == [0, 1, 0]
-    assert pt.chips(np.zeros((9, 3), int)).labels.tolist() == [0, 0, 0]
-    never = pt.chips(pt.Draws([[0, 0], [0, 1]], weights=[1, 0]), prob=1)
-    assert never.labels.tolist() == [0, 0]
-    with pytest.raises(ValueError, match=r"`prob` must lie in \(0, 1\]"):
-        pt.chips([[0, 0]], prob=0)
-    with pytest.raises(ValueError, match="`n_starts` must be at least 1"):
-        pt.chips([[0, 0]], n_starts=0)
-
-
-def test_chips_one_seed_one_answer(draws):
-    one, two = (pt.chips(draws, prob=0.5, rng=2, n_jobs=j) for j in (1, 2))
-    assert np.array_equal(one.labels, two.labels)
-    assert np.array_equal(one.path, two.path)
-    assert losses.VI()(one.labels, two.labels) == 0
 
 
 def test_weights_and_nearest_are_one_assignment_when_draws_tie():

@@ -7,11 +7,10 @@
 
 namespace partita {
 
-// Items in random order, until none moves. Whether any did.
+// Items in this order, until none moves. Whether any did.
 template <Objective O>
-bool sweep(O& state, Rng& rng, const Settings& settings, Stop& stop) {
-    const int n = state.size();
-    const auto order = rng.permutation(n);
+bool sweep(O& state, const std::vector<int>& order, const Settings& settings, Stop& stop) {
+    const int n = static_cast<int>(order.size());
     Pace pace(stop);
     int n_moved = 0, since = 0;  // since slopes were those of the state
     long left = static_cast<long>(settings.max_rounds) * n;
@@ -29,6 +28,12 @@ bool sweep(O& state, Rng& rng, const Settings& settings, Stop& stop) {
     }
     state.settle();
     return n_moved > 0;
+}
+
+// All items in random order.
+template <Objective O>
+bool sweep(O& state, Rng& rng, const Settings& settings, Stop& stop) {
+    return sweep(state, rng.permutation(state.size()), settings, stop);
 }
 
 // Put items that are in no cluster where they seem best, one after another; the last of them into clusters of their

@@ -202,4 +202,33 @@ inline std::vector<Member> descend_each(const Problem& problem, const std::vecto
     });
 }
 
+// Items that are in no cluster are put where the loss is least, each into a cluster of its own, all into one, or anywhere
+// at random, and then moved, in several orders, until none moves; the others stay. The best of that.
+inline Member complete(const Problem& problem, const Labels& partial, int n_orders, Rng rng, int n_threads,
+                       Stop& stop) {
+    std::vector<int> free;
+    for (int i = 0; i < problem.size(); ++i)
+        if (partial[i] < 0) free.push_back(i);
+    return on_all(problem, Settings(), n_threads, [&](auto state) {
+        Member best{{}, std::numeric_limits<double>::infinity()};
+        for (int x = 0; x < n_orders && (x == 0 || !stop.is_up()); ++x) {
+            auto start = partial;
+            rng.shuffle(free);
+            for (int next = count_labels(partial); int i : free) {
+                if (x % 4 == 1) start[i] = next++;
+                if (x % 4 == 2) start[i] = next;
+                if (x % 4 == 3) start[i] = rng.below(next + 2);
+            }
+            state.load(start);
+            Stop never;
+            if (x % 4 == 0) allocate(state, free, x == 0 ? never : stop);
+            state.settle();
+            sweep(state, free, Settings(), stop);
+            if (state.value() < best.value) best = {state.labels(), state.value()};
+        }
+        canonicalise(best.labels);
+        return best;
+    });
+}
+
 }  // namespace partita

@@ -49,15 +49,17 @@ class Rng {
         return order;
     }
 
-    // A generator for part `stream` of the work: the same whoever does the part, and when.
-    Rng split(std::uint64_t stream) const { return Rng(mix(state_[0] ^ mix(stream + 0x9E3779B97F4A7C15u))); }
-
- private:
+    // Bits that look random, the same for the same number.
     static std::uint64_t mix(std::uint64_t z) {
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
         return z ^ (z >> 31);
     }
+
+    // A generator for part `stream` of the work: the same whoever does the part, and when.
+    Rng split(std::uint64_t stream) const { return Rng(mix(state_[0] ^ mix(stream + 0x9E3779B97F4A7C15u))); }
+
+ private:
 
     State state_;
 };

@@ -93,20 +93,29 @@ Out<std::int64_t, 2> py_stars(const Square& x, double tolerance, double least, s
     return leaves;
 }
 
-std::tuple<Out<std::int64_t, 1>, Out<std::int64_t, 1>, Out<double, 1>> py_grow_sub_partition(
-    const AnyIn<2>& draws, const Reals& weights, std::size_t first, double needed, PyStop& stop) {
+using Ids = Out<std::int64_t, 1>;
+
+std::tuple<Ids, Ids, Ids, Out<double, 1>, Ids> py_grow_sub_partitions(const AnyIn<2>& draws, const Reals& weights, const Numbers& start,
+                                                                         const Numbers& firsts, std::size_t width,
+                                                                         PyStop& stop) {
     require(draws.size() > 0 && weights.shape(0) == draws.shape(0), "`weights` must be one for each draw");
-    require(first < draws.shape(1), "`first` must be an item");
-    SubPartition found;
+    require(start.shape(0) == draws.shape(1), "`start` must have a label for each item");
+    const auto n = static_cast<std::int64_t>(draws.shape(1));
+    for (auto x : span_of(start)) require(x >= -1 && x < n, "labels of `start` must lie below the number of items");
+    for (auto x : span_of(firsts)) require(x >= 0 && x < n, "`firsts` must be items");
+    require(firsts.shape(0) > 0 && width > 0 && width <= 4096, "`firsts` and `width` must be at least one");
+    for (auto w : span_of(weights)) require(w >= 0 && w <= 0x1p50, "`weights` must be whole numbers up to 2^50");
+    GrownTree tree;
     visit_labels(draws, [&](auto rows) {
-        found = released(stop, [&] {
+        tree = released(stop, [&] {
             std::size_t most = 0;
             for (std::size_t m = 0; m < rows.rows; ++m) most = std::max(most, n_clusters_of(rows.row(m)));
             require(most <= rows.cols, "labels must lie below the number of items");
-            return grow_sub_partition(rows, span_of(weights), most, first, needed, stop);
+            return grow_sub_partitions(rows, span_of(weights), most, span_of(start), span_of(firsts), width, stop);
         });
     });
-    return {to_array(std::move(found.items)), to_array(std::move(found.clusters)), to_array(std::move(found.weight))};
+    return {to_array(std::move(tree.parents)), to_array(std::move(tree.items)), to_array(std::move(tree.places)),
+            to_array(std::move(tree.weights)), to_array(std::move(tree.best))};
 }
 
 }  // namespace
@@ -122,8 +131,9 @@ void bind_exact(nb::module_& m) {
           "For every pair ik the triangle (j, i, k) violated most, and by how much.");
     m.def("stars", py_stars, "x"_a, "tolerance"_a, "least"_a, "n_leaves"_a, "stop"_a,
           "The leaves of a violated star around each item, -1 where there are fewer.");
-    m.def("grow_sub_partition", py_grow_sub_partition, "draws"_a, "weights"_a, "first"_a, "needed"_a, "stop"_a,
-          "Grow a sub-partition from an item: the items kept, their clusters, the weight that holds it after each.");
+    m.def("grow_sub_partitions", py_grow_sub_partitions, "draws"_a, "weights"_a, "start"_a, "firsts"_a, "width"_a,
+          "stop"_a,
+          "Grow sub-partitions from items or a start: parent, item, place and weight of each node, the best by size.");
 }
 
 }  // namespace partita

@@ -20,6 +20,7 @@
 // ends within milliseconds with what it has: at least the best of the starts, or one cluster.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -163,6 +164,20 @@ nb::list descend_from(const Problem& problem, In<std::int32_t, 2> starts, const 
     return to_list(std::move(found));
 }
 
+std::tuple<Out<std::int32_t, 1>, double> complete_from(const Problem& problem, const In<std::int32_t, 1>& partial,
+                                                       int n_orders, std::uint64_t seed, int n_threads, PyStop& stop) {
+    const Labels given(partial.data(), partial.data() + partial.shape(0));
+    require(static_cast<int>(given.size()) == problem.size(), "partial must have a label for each item.");
+    for (auto x : given) require(x >= -1 && x < problem.size(), "labels must be -1 or numbers of clusters.");
+    require(n_orders >= 1 && n_orders <= 1000, "n_orders must be from 1 to 1000.");
+    Member found;
+    {
+        nb::gil_scoped_release released;
+        found = complete(problem, given, n_orders, Rng(seed), std::clamp(n_threads, 1, kMostThreads), stop);
+    }
+    return {to_array(std::move(found.labels)), found.value};
+}
+
 }  // namespace
 
 void bind_search(nb::module_& m) {
@@ -174,7 +189,9 @@ void bind_search(nb::module_& m) {
         .def("search", &run, nb::arg("settings"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("stop"),
              nb::arg("starts") = nb::none(), "Partitions of least expected loss that were found, and their losses.")
         .def("descend", &descend_from, nb::arg("starts"), nb::arg("settings"), nb::arg("seed"), nb::arg("n_threads"),
-             nb::arg("stop"), nb::arg("anew") = false, "Where a descent from each start ends, and its loss.");
+             nb::arg("stop"), nb::arg("anew") = false, "Where a descent from each start ends, and its loss.")
+        .def("complete", &complete_from, nb::arg("partial"), nb::arg("n_orders"), nb::arg("seed"),
+             nb::arg("n_threads"), nb::arg("stop"), "Place the items whose label is -1; the labels and their loss.");
 }
 
 }  // namespace partita

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from partita.draws import Draws
 
 _SUMMARY = ("ball", "clusters", "n-clusters", "error", "items")
-_OF_DRAWS = ("chips", "modes", "n-clusters")  # tables that need no estimate
+_OF_DRAWS = ("chips", "chips-clusters", "modes", "n-clusters")  # tables that need no estimate
 
 
 def uncertainty(arguments: argparse.Namespace) -> None:
@@ -72,9 +72,10 @@ def _table(name: str, best: Any, draws: Draws, arguments: argparse.Namespace) ->
         return _with_items(modes.to_frame(), modes.labels, draws)
     if name == "n-clusters":
         return columns_of(verbs.posterior_n_clusters(draws))
-    if name == "chips":
+    if name in ("chips", "chips-clusters"):
         prob = 0.9 if arguments.prob is None else arguments.prob
-        return columns_of(verbs.chips(draws, prob=prob, **running).to_frame())
+        found = verbs.chips(draws, prob=prob, rng=arguments.seed)
+        return columns_of(found.to_frame() if name == "chips" else found.clusters())
     if name == "memberships":
         return columns_of(verbs.align_memberships(best, draws, **jobs).to_frame())
     if name == "error":

@@ -256,8 +256,8 @@ _SAVE = _file("--save", "keep the whole estimate in a file too", "FILE.npz")
 _OUTPUT = ("writing the result", _FORMAT, _file(
     "-o --output", "a file to write instead of the terminal; replaced in one step",
 ))
-TABLES = ("ball", "chips", "clusters", "error", "items", "memberships", "modes", "n-clusters",
-          "stability")
+TABLES = ("ball", "chips", "chips-clusters", "clusters", "error", "items", "memberships", "modes",
+          "n-clusters", "stability")
 
 #: The groups of options of each command: a title, then what it holds.
 _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {
