@@ -217,12 +217,12 @@ class Chips(Shown):
         searched = problem(chosen, evidence, (1, self.labels.size), merge=False)
         watch = Watch(Stop(None), "placing the items left out")
         with watch.over() as stop:
-            labels, _ = searched.core.complete(
+            found, _ = searched.core.complete(
                 self.labels.astype(np.int32), _ORDERS, seed % 2**63, evidence.n_jobs, stop
             )
         if watch.interrupt is not None:
             raise watch.interrupt
-        labels = canonical(np.asarray(labels))
+        labels = canonical(np.asarray(found))
         value = float(losses.expected(chosen, labels[None], evidence, n_jobs=evidence.n_jobs)[0])
         return Estimate(labels, value, chosen, "chips", seed=seed, item_names=self.draws.item_names)
 
