@@ -76,6 +76,41 @@ def test_other_numbers_of_clusters_than_components() -> None:
     assert np.isnan(four["mu"].sel(cluster=3)).all()
 
 
+def renumbered(order: np.ndarray, by_component: np.ndarray) -> np.ndarray:
+    """The components, along the last axis, with those of every draw in an order of its own."""
+    at = order.reshape(len(order), *[1] * (by_component.ndim - 2), K)
+    return np.take_along_axis(by_component, at, axis=-1)
+
+
+@pytest.mark.filterwarnings("ignore:Clusters are matched in few draws")
+def test_component_numbers_change_no_bit() -> None:
+    rng = np.random.default_rng(5)
+    m, new = 200, 6
+    log_weights = rng.normal(0, 3, (m, Y.size, K)) + switched(m)[0].log_weights
+    log_weights[rng.random(log_weights.shape) < 0.05] = -np.inf
+    log_weights[..., 0] = np.maximum(log_weights[..., 0], -50)
+    mu, later = rng.normal(size=(m, K)), rng.normal(0, 3, (m, new, K))
+    order = np.argsort(rng.random((m, K)), axis=1)
+    chains = np.repeat([0, 1], m // 2)
+    one = pt.MarginalizedMixture(log_weights, chains, seed=3)
+    two = pt.MarginalizedMixture(renumbered(order, log_weights), chains, seed=3)
+    assert (one.draws.labels == two.draws.labels).all()
+    assert (renumbered(order, one.responsibilities()) == two.responsibilities()).all()
+    assert (one.similarity.to_dense() == two.similarity.to_dense()).all()
+    given = {"mu": mu}, {"mu": renumbered(order, mu)}
+    for a, b in ((one, two), (one.draws, two.draws)):
+        for method in ("align", "items", "conditional"):
+            found = [
+                pt.cluster_parameters(TRUTH, draws, params, method=method)
+                for draws, params in zip((a, b), given, strict=True)
+            ]
+            assert found[0].equals(found[1])
+        for method in ("align", "items"):
+            first = pt.predict_memberships(TRUTH, a, later, method=method)
+            second = pt.predict_memberships(TRUTH, b, renumbered(order, later), method=method)
+            assert (first == second).all()
+
+
 def test_it_is_taken_as_draws() -> None:
     mixture, _ = switched()
     assert pt.as_draws(mixture) is mixture.draws

@@ -26,7 +26,7 @@ from partita.draws._counts import (
     sparse_counts_in,
 )
 from partita.draws._draws import Draws
-from partita.draws._log_weights import probabilities
+from partita.draws._log_weights import component_order, in_order, probabilities
 from partita.draws._representative import representative
 from partita.draws._stored import StoredLabels, pick_items
 from partita.draws.overlaps import METHODS, Overlap, Reported, overlap_of_draws
@@ -45,9 +45,11 @@ __all__ = [
     "StoredLabels",
     "as_draws",
     "cluster_sums",
+    "component_order",
     "contingency",
     "counts_in",
     "gathered",
+    "in_order",
     "is_few",
     "is_sparse",
     "joint_counts",

@@ -10,7 +10,7 @@ import numpy as np
 from partita import validate
 from partita.draws._blocks import joint_counts, offsets_of
 from partita.draws._draws import Draws
-from partita.draws._log_weights import probabilities
+from partita.draws._log_weights import component_order, in_order, probabilities
 from partita.errors import InvalidValueError
 from partita.parallel import blocks
 
@@ -122,11 +122,16 @@ class Overlap:
             chances = self.shares(method)
         else:
             chances = self.counts / np.maximum(self.sizes, np.finfo(float).tiny)[:, None]
-        table = np.zeros((m, width, self.reported.names.size))
-        table[self.draw, columns] = chances * weights[self.draw, None]
-        out = np.zeros((n_new, table.shape[2]))
+        draw = self.draw
+        chances = chances * weights[draw, None]
+        out = np.zeros((n_new, self.reported.names.size))
         for part in blocks(m, max(1, _CELLS // (n_new * width))):
-            out += np.tensordot(probabilities(log_weights[part]), table[part], ([0, 2], [0, 1]))
+            order = component_order(log_weights[part])
+            found = probabilities(in_order(log_weights[part], order))
+            rows = slice(self.offsets[part.start], self.offsets[part.stop])
+            owner = draw[rows] - part.start
+            at = np.argsort(order, axis=1)[owner, columns[rows]]
+            out += found[owner, :, at].T @ chances[rows]
         none = np.maximum(weights.sum() - out.sum(axis=1), 0.0)
         return np.column_stack([out, none])
 

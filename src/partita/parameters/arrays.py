@@ -55,14 +55,15 @@ class Parameter:
         return self.values[owner, positions_of(draws.codes, n, self.coordinate, first_code, what)]
 
     def at_components(self, mixture: Any) -> Doubles:
-        """The parameter of every component of every draw, occupied or not."""
+        """The parameter of every component of every draw, occupied or not, in their order."""
         n, k = self.values.shape[1], mixture.n_components
         if n != k:
             raise InvalidValueError(
                 f"`params[{self.name!r}]` must have the {k} components of the mixture after the "
                 f"draws; got {n}. Pass dim= if they are along another axis."
             )
-        return self.values.reshape(-1, *self.values.shape[2:])
+        found = self.values[np.arange(len(self.values))[:, None], mixture.order]
+        return found.reshape(-1, *found.shape[2:])
 
 
 def positions_of(

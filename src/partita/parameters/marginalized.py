@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partita import validate
-from partita.draws import Draws, probabilities
+from partita.draws import Draws, component_order, in_order, probabilities
 from partita.io import Shown
 from partita.similarity import Similarity
 
@@ -74,6 +74,18 @@ class MarginalizedMixture(Shown):
         """The similarity without the noise of sampled labels."""
         return Similarity.from_log_weights(self.log_weights)
 
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """An order of each draw's components by their values, shape (n_draws, n_components).
+
+        Sums over components run in this order, so that their numbers change no bit of an answer.
+        """
+        return component_order(self.log_weights)
+
     def responsibilities(self, draws: slice = slice(None)) -> Doubles:
         """P(item i in component k) in some draws, shape (draws, n_items, n_components)."""
-        return probabilities(self.log_weights[draws])
+        return in_order(self.ordered_responsibilities(draws), np.argsort(self.order[draws], axis=1))
+
+    def ordered_responsibilities(self, draws: slice = slice(None)) -> Doubles:
+        """The same with the components in :attr:`order`."""
+        return probabilities(in_order(self.log_weights[draws], self.order[draws]))

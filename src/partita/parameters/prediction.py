@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from partita import io, validate
 from partita.draws import Reported, as_draws, overlap_of_draws
 from partita.errors import InvalidValueError
@@ -75,7 +73,7 @@ def predict_memberships(
         )
     if isinstance(draws, MarginalizedMixture):
         overlap = overlap_of_mixture(reported, draws)
-        at = np.tile(np.arange(draws.n_components), m)
+        at = draws.order.ravel()
         if width != draws.n_components:
             raise InvalidValueError(
                 f"`log_weights_new` must have the {draws.n_components} components of the mixture; "

@@ -22,6 +22,8 @@ _CELLS = 1 << 22  # responsibilities looked at together
 def overlap_of_mixture(reported: Reported, mixture: MarginalizedMixture) -> Overlap:
     """Expected numbers in place of counts; matched by Stephens' algorithm.
 
+    The rows of a draw are its components in the order of ``mixture.order``.
+
     References
     ----------
     Stephens (2000), Dealing with label switching in mixture models, J. R. Statist. Soc. B 62,
@@ -32,7 +34,7 @@ def overlap_of_mixture(reported: Reported, mixture: MarginalizedMixture) -> Over
     counts = np.zeros((m * k, n_reported + 1))
     member = np.eye(n_reported + 1)[reported.labels]
     for part in _blocks_of(mixture):
-        found = mixture.responsibilities(part).transpose(0, 2, 1) @ member
+        found = mixture.ordered_responsibilities(part).transpose(0, 2, 1) @ member
         counts[part.start * k : part.stop * k] = found.reshape(-1, n_reported + 1)
     matched = _stephens(reported, mixture)
     rows = np.arange(counts.shape[0])
@@ -64,7 +66,7 @@ def _stephens(reported: Reported, mixture: MarginalizedMixture) -> NDArray[np.in
         found, logs = np.empty_like(matched), np.log(q)
         total = np.zeros_like(q)
         for part in _blocks_of(mixture):
-            shares = mixture.responsibilities(part)
+            shares = mixture.ordered_responsibilities(part)
             for one, at in zip(shares, range(part.start, part.stop), strict=True):
                 rows, columns = linear_sum_assignment(one.T @ logs, maximize=True)
                 found[at, rows] = columns

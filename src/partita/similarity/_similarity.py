@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from partita import devices, io, validate
-from partita.draws import as_draws, probabilities
+from partita.draws import as_draws, component_order, in_order, probabilities
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.io import Shown
 from partita.partitions import canonical
@@ -141,7 +141,8 @@ class Similarity(Shown):
         """
         weights = io.read_weights(log_weights, key, isolate=isolate)
         n_draws = weights.array.shape[0]
-        backing = Responsibilities(probabilities(weights.array), np.full(n_draws, 1.0 / n_draws))
+        ordered = in_order(weights.array, component_order(weights.array))
+        backing = Responsibilities(probabilities(ordered), np.full(n_draws, 1.0 / n_draws))
         return cls._of(backing, weights.item_names)
 
     @property
