@@ -20,6 +20,7 @@ from partita.io.files import kind_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from partita.parameters.marginalized import MarginalizedMixture
     from partita.typing import Doubles
 
 _DRAW_DIMS = ("chain", "draw", "sample")
@@ -54,7 +55,7 @@ class Parameter:
         n, what = self.values.shape[1], f"`params[{self.name!r}]`"
         return self.values[owner, positions_of(draws.codes, n, self.coordinate, first_code, what)]
 
-    def at_components(self, mixture: Any) -> Doubles:
+    def at_components(self, mixture: MarginalizedMixture) -> Doubles:
         """The parameter of every component of every draw, occupied or not, in their order."""
         n, k = self.values.shape[1], mixture.n_components
         if n != k:
