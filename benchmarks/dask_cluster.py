@@ -98,7 +98,7 @@ def _in_process(how: str, store: Path, folder: Path, arguments: argparse.Namespa
 def _run(arguments: argparse.Namespace) -> dict:
     from partita import io
 
-    blocks = io.open_zarr(arguments.store)
+    blocks = io.open_stored(arguments.store)
     if arguments.run == "alone":
         answer, seconds = _estimate(blocks, arguments)
     else:

@@ -66,15 +66,15 @@ def _blocks(found: Any) -> None:
 
 
 def stored_npy(path: Path) -> None:
-    _blocks(partita.io.open_npy(path))
+    _blocks(partita.io.open_stored(path))
 
 
 def stored_zarr(path: Path) -> None:
-    _blocks(partita.io.open_zarr(path))
+    _blocks(partita.io.open_stored(path))
 
 
 def stored_parquet(path: Path) -> None:
-    _blocks(partita.io.open_parquet(path))
+    _blocks(partita.io.open_stored(path))
 
 
 def sampled(folder: Path) -> partita.Draws:

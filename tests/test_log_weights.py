@@ -97,7 +97,7 @@ def test_losses_on_either():
         (np.full((1, 2, 2), -np.inf), r"finite for at least one .* \(0, 0\)"),
         (np.array([[[np.nan, 0.0]]]), "never NaN"),
         (np.array([[[np.inf, 0.0]]]), "inf"),
-        ({"a": FLAT, "b": FLAT}, "there are 2 that may be it: 'a', 'b'"),
+        ({"a": FLAT, "b": FLAT}, r"there are 2 that may be it: 'a' .*, 'b'"),
         ({"a": FLAT[..., 0]}, "there are 0"),
     ],
 )

@@ -146,7 +146,7 @@ class TestNpz:
             "alpha": [1.5, 2.5],
             "a/b c": [1, 2],
         }
-        assert table.assumptions[0] == "Labels are the array 'labels': it has that name."
+        assert table.assumptions[0] == "Labels are the variable 'labels': it has that name."
 
     def test_by_key_and_then_alone(self, tmp_path):
         np.savez(tmp_path / "d.npz", labels=LABELS, other=LABELS + 1, weights=np.zeros((2, 9)))
@@ -185,7 +185,7 @@ class TestNpz:
 
     def test_a_key_that_is_not_there(self, tmp_path):
         np.savez(tmp_path / "d.npz", labels=LABELS)
-        with pytest.raises(InvalidValueError, match=r"'x' and it holds 'labels' \(2, 3\) uint8"):
+        with pytest.raises(InvalidValueError, match=r"'x' and it holds 'labels' \(2, 3\) int"):
             read_table(tmp_path / "d.npz", key="x")
 
 

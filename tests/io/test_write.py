@@ -9,7 +9,7 @@ import pytest
 
 from partita import read_draws
 from partita.errors import FileError, InvalidTypeError
-from partita.io import open_npy, write_atomically, write_npy, write_npz, write_store, write_text
+from partita.io import open_stored, write_atomically, write_npy, write_npz, write_store, write_text
 
 
 def test_the_target_appears_whole(tmp_path):
@@ -128,7 +128,7 @@ def test_npz_gives_the_same_bytes_twice(tmp_path):
 def test_an_interrupt_between_two_stores_leaves_one(tmp_path, monkeypatch, moves):
     path = str(tmp_path / "a.zarr")
     np.save(tmp_path / "b.npy", np.zeros((2, 3), dtype=np.uint8))
-    labels = open_npy(tmp_path / "b.npy")
+    labels = open_stored(tmp_path / "b.npy")
     write_store(path, labels, labels.dtype, None, 3)
     rename, done = os.rename, []
 

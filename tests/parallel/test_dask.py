@@ -102,12 +102,12 @@ def store(array, tmp_path_factory):
 @pytest.mark.parametrize("kind", ["zarr", "npy", "dask"])
 def test_workers_read_files_themselves(client, array, here, store, tmp_path, kind):
     if kind == "zarr":
-        source = OnWorkers(io.open_zarr(store))
+        source = OnWorkers(io.open_stored(store))
     elif kind == "dask":
         source = da.from_zarr(str(store))
     else:
         np.save(tmp_path / "draws.npy", array)
-        source = OnWorkers(io.open_npy(tmp_path / "draws.npy"))
+        source = OnWorkers(io.open_stored(tmp_path / "draws.npy"))
     draws = pt.Draws(source)
     assert len(pickle.dumps(draws.labels.source)) < 10_000
     assert draws == here
@@ -120,7 +120,7 @@ def test_this_process_reads_no_block(client, store, monkeypatch):
         raise AssertionError("a block was read here")
 
     monkeypatch.setattr("partita.io.stored.StoredBlocks.read", refuse)
-    draws = pt.Draws(OnWorkers(io.open_zarr(store)))
+    draws = pt.Draws(OnWorkers(io.open_stored(store)))
     assert draws.unique().n_draws == N_DRAWS
 
 
@@ -130,7 +130,7 @@ def test_a_corrupt_block_is_an_error_that_names_its_file(client, store, tmp_path
     chunk = broken / "c" / "0" / "4"
     chunk.write_bytes(chunk.read_bytes()[:-20])
     with pytest.raises(pt.errors.FileError, match="broken.zarr.*truncated or corrupt"):
-        pt.Draws(OnWorkers(io.open_zarr(broken)))
+        pt.Draws(OnWorkers(io.open_stored(broken)))
     assert len(client.nthreads()) == 2
 
 
@@ -275,7 +275,7 @@ def test_an_estimate_is_that_of_one_machine_when_a_worker_dies_on_the_way(client
     def dies():
         died.append(_kill_a_worker(client))
 
-    there = pt.Draws(OnWorkers(io.open_zarr(store)))
+    there = pt.Draws(OnWorkers(io.open_stored(store)))
     found = pt.estimate(there, search=Disturbed(search, dies), rng=0)
     alone = pt.estimate(here, search=search, rng=0)
     assert len(died) == 1
@@ -316,7 +316,7 @@ def test_every_answer_is_that_of_one_machine_when_a_worker_dies_too(client, stor
         objectives = [step.objective for step in best.path]
         return best.labels, best.memberships, objectives, ball.distances, table, near, nid
 
-    alone = answers(io.open_zarr(store))
-    there = answers(OnWorkers(io.open_zarr(store)), lambda: _kill_a_worker(client))
+    alone = answers(io.open_stored(store))
+    there = answers(OnWorkers(io.open_stored(store)), lambda: _kill_a_worker(client))
     for a, b in zip(there, alone, strict=True):
         np.testing.assert_array_equal(a, b)

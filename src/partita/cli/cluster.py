@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ def connected(arguments: argparse.Namespace, *, shares: bool = False) -> Iterato
     _check_there(arguments.draws)
     client = _client(address)
     try:
-        if _opener(arguments) is not None:
+        if _in_blocks(arguments):
             yield n_jobs
         elif shares:
             import joblib
@@ -65,24 +65,23 @@ def connected(arguments: argparse.Namespace, *, shares: bool = False) -> Iterato
 
 def on_workers(arguments: argparse.Namespace) -> Draws | None:
     """Return the draws of a store as labels that the workers read; None without a cluster."""
-    opener = None if arguments.scheduler is None else _opener(arguments)
-    if opener is None:
+    if arguments.scheduler is None or not _in_blocks(arguments):
         return None
+    from partita import io
     from partita.draws.read import around
     from partita.parallel import OnWorkers
 
-    how = {"orient": arguments.orient, "key": arguments.key}
-    blocks = opener(arguments.draws, **{k: v for k, v in how.items() if v is not None})
-    return around(OnWorkers(blocks), blocks.chains, arguments.draws, **how)
+    blocks = io.open_stored(arguments.draws, orient=arguments.orient, key=arguments.key)
+    return around(OnWorkers(blocks), blocks.beside, arguments.draws, arguments.orient)
 
 
-def _opener(arguments: argparse.Namespace) -> Callable[..., Any] | None:
-    """What opens the file of draws for reading in blocks; None if it must be read whole."""
+def _in_blocks(arguments: argparse.Namespace) -> bool:
+    """Whether the workers can read the draws in blocks."""
     if arguments.similarity or arguments.log_weights:
-        return None
-    from partita.draws.read import opener_of
+        return False
+    from partita.draws.read import stays
 
-    return opener_of(arguments.draws, arguments.key)
+    return stays(arguments.draws, arguments.key)
 
 
 def _check_there(path: str) -> None:

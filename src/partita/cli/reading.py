@@ -71,12 +71,6 @@ def similarity(path: str, *, key: str | None = None, isolate: bool = False) -> S
     """Return the similarity that a file holds: npy, npz, a container of variables, or csv."""
     from partita.similarity import Similarity
 
-    if path.endswith((".npy", ".npz")):
-        arrays = io.read_npz(path) if path.endswith(".npz") else {"only": io.read_npy(path)}
-        if key is None and len(arrays) > 1:
-            key = "similarity"
-        name = key or next(iter(arrays), "similarity")
-        return Similarity(validate.lookup("key", name, arrays))
     matrix = io.read_matrix(path, key, isolate=isolate)
     if matrix is not None:
         return Similarity(matrix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -87,8 +87,11 @@ def read_draws(
         return _chains_of(found, how)
     if isinstance(text, str):
         _say_if_unfinished(text)
-    kept = open_stored(text, orient=orient, key=key, stored=stored)
-    return _from_file(text, how) if kept is None else kept
+    if stored is not False:
+        kept = opened_in_place(text, orient=orient, key=key, must=bool(stored))
+        if kept is not None:
+            return kept
+    return _from_file(text, how)
 
 
 def _say_if_unfinished(path: str) -> None:
@@ -109,64 +112,43 @@ def _one_file(stored: bool | None) -> None:
         )
 
 
-def open_stored(
-    path: str, *, orient: str = "draws", key: str | None = None, stored: bool | None = None
-) -> Draws | None:
-    """Draws whose labels stay in their file; None where they are to be read whole."""
-    opener = None if stored is False else opener_of(path, key)
-    if opener is None:
-        if stored:
+def opened_in_place(path: str, *, orient: str, key: str | None, must: bool) -> Draws | None:
+    """Draws whose labels stay in their file; None where they can be, or must be, read whole."""
+    if not stays(path, key):
+        if must:
             raise InvalidValueError(
                 f"`stored` needs labels in an .npy, Zarr or Parquet file; got {path!r}. Write it "
                 "with DrawsWriter, or leave `stored` out."
             )
         return None
     room = validate.free_memory() // 2
-    if stored is None and _bytes_at(path) * _SHRINK < room:
+    if not must and io.bytes_at(path) * _SHRINK < room:
         return None
-    words = {"orient": orient} if key is None else {"orient": orient, "key": key}
-    labels: Any = opener(path, **words)
-    if stored is None and labels.shape[0] * labels.shape[1] * labels.dtype.itemsize < room:
+    labels = io.open_stored(path, orient=orient, key=key)
+    if not must and labels.shape[0] * labels.shape[1] * labels.dtype.itemsize < room:
         return None
-    return around(labels, labels.chains, path, orient=orient, key=key)
+    return around(labels, labels.beside, path, orient)
 
 
-def around(
-    labels: Any, chains: Any, path: str, *, orient: str = "draws", key: str | None = None
-) -> Draws:
-    """Draws whose labels stay in a file, with all else that the file says of them."""
-    beside = io.read_beside(path, orient=orient, key=key)
-    if beside is not None:
-        return _of(beside, labels)
-    return Draws(labels, chains=chains, weights=_weights_so_far(path, labels.shape[0], orient))
+def around(labels: Any, beside: io.Table, path: Path, orient: str) -> Draws:
+    """Draws whose labels stay where they are, with what the file says of them beside."""
+    return _of(_with_weights(replace(beside, labels=labels), path, orient))
 
 
-def _weights_so_far(path: Any, n_draws: int, orient: str) -> Any:
-    """Those of a chain that still runs, which are in a file beside."""
-    text = os.fspath(path)
-    is_one = isinstance(text, str) and text.endswith(".npy") and orient == "draws"
-    return weights_beside(text, n_draws) if is_one else None
-
-
-def opener_of(path: str, key: str | None) -> Callable[..., Any] | None:
-    """What opens a file for reading in blocks; None if it must be read whole."""
+def stays(path: str, key: str | None) -> bool:
+    """Whether a file can be read in blocks, by its name."""
     suffix = os.path.splitext(path.rstrip("/" + os.sep))[1].lower()
     if os.path.isdir(path) or suffix == ".zarr":
-        return io.open_zarr
-    if suffix == ".npy" and key is None:
-        return io.open_npy
-    return io.open_parquet if suffix in (".parquet", ".pq") else None
+        return True
+    return suffix in (".parquet", ".pq") or (suffix == ".npy" and key is None)
 
 
-def _bytes_at(path: str) -> int:
-    """What a file, or all in a folder, takes on disk."""
-    if not os.path.isdir(path):
-        return os.path.getsize(path) if os.path.exists(path) else 0
-    return sum(
-        os.path.getsize(os.path.join(folder, name))
-        for folder, _, names in os.walk(path)
-        for name in names
-    )
+def _with_weights(table: io.Table, path: Path, orient: str) -> io.Table:
+    """The table with the weights of a chain that still runs, which are in a file beside."""
+    text = os.fspath(path)
+    if table.weights is not None or not isinstance(text, str) or orient != "draws":
+        return table
+    return replace(table, weights=weights_beside(text, table.labels.shape[0]))
 
 
 def as_draws(data: Any, *, key: str | None = None) -> Draws:
@@ -216,19 +198,16 @@ def _from_file(path: Path, how: dict[str, Any]) -> Draws:
     if table.label_names is not None:
         words, labels = table.label_names, table.labels
         validate.repeated_words(repr(os.fspath(path)), words, labels.size, len(labels))
-    if table.weights is None:
-        weights = _weights_so_far(path, len(table.labels), how["orient"])
-        table = replace(table, weights=weights)
-    draws = _of(table)
+    draws = _of(_with_weights(table, path, how["orient"]))
     if table.label_names is not None:
         draws = draws._with(codes=np.array(table.label_names)[draws.codes])
     return draws
 
 
-def _of(found: io.Table, labels: Any = None) -> Draws:
-    """Draws of what was found in a file, its labels or others in their stead."""
+def _of(found: io.Table) -> Draws:
+    """Draws of what was found in a file."""
     return Draws(
-        found.labels if labels is None else labels,
+        found.labels,
         weights=found.weights,
         chains=found.chains,
         item_names=found.item_names,

@@ -282,7 +282,7 @@ class DrawsWriter:
 
     def _copy(self) -> None:
         """Copy the draws to their place, in the smallest dtype."""
-        stored = io.open_npy(self.partial)
+        stored = io.open_stored(self.partial)
         n_draws, n_items = shape = stored.shape
         parts = blocks(n_draws, max(1, _AT_ONCE // n_items))
         whole = slice(0, n_items)

@@ -1,10 +1,11 @@
 """Files and samplers' objects to arrays and back, read with care, written whole.
 
-``files`` knows a format by its first bytes; ``text``, ``arrays`` (NumPy's formats), ``containers``
-and ``zarr_store`` read it through its library; ``variables`` finds the labels among many variables,
-for files and for samplers' ``objects`` alike; ``stored`` reads labels in blocks; ``isolated`` reads
-any file in a process with limits; ``write`` writes; ``results`` is how results show
-themselves. A format's library is imported when such a file is met.
+``files`` knows a format by its first bytes. ``text`` reads tables of text, ``containers`` and
+``zarr_store`` all other formats, each through its library, as ``variables``; what samplers hold in
+memory, ``objects``, becomes variables too. ``read`` finds labels, weights or a matrix among them,
+``stored`` reads labels in blocks, ``isolated`` reads any file in a process with limits, ``write``
+writes, and ``results`` is how results show themselves. A format's library is imported when such a
+file is met.
 
 Imports ``errors``, ``validate``, ``typing``, NumPy and, when a file asks for it, an optional
 library; knows nothing of draws beyond "a table of labels".
@@ -15,13 +16,12 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 """
 
 from partita.io.arrays import Layout, read_npy, read_npz
-from partita.io.files import open_text
-from partita.io.objects import item_index, names_variables, variables_of
-from partita.io.results import Shown, to_dataset
-from partita.io.stored import MOST_KEPT, Blocks, open_npy, open_parquet, open_zarr
-from partita.io.table import read_beside, read_table, table_of
+from partita.io.files import bytes_at, open_text
+from partita.io.objects import names_variables, variables_of
+from partita.io.read import Weights, read_matrix, read_table, read_weights, table_of
+from partita.io.results import Shown, item_index, to_dataset
+from partita.io.stored import MOST_KEPT, open_stored
 from partita.io.variables import WEIGHTS, Table
-from partita.io.weights import Weights, read_matrix, read_weights
 from partita.io.write import (
     check_place,
     remove_unfinished,
@@ -37,20 +37,17 @@ from partita.io.zarr_store import check_store, write_store
 __all__ = [
     "MOST_KEPT",
     "WEIGHTS",
-    "Blocks",
     "Layout",
     "Shown",
     "Table",
     "Weights",
+    "bytes_at",
     "check_place",
     "check_store",
     "item_index",
     "names_variables",
-    "open_npy",
-    "open_parquet",
+    "open_stored",
     "open_text",
-    "open_zarr",
-    "read_beside",
     "read_matrix",
     "read_npy",
     "read_npz",

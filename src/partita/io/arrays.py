@@ -1,4 +1,4 @@
-"""``.npy`` and ``.npz`` files through NumPy, without pickle.
+"""``.npy`` and ``.npz`` files, without pickle.
 
 Headers are compared with what the file holds before anything is allocated.
 """
@@ -8,42 +8,39 @@ from __future__ import annotations
 import math
 import os
 import zipfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from partita import validate
 from partita.errors import FileError
-from partita.io.files import corrupt, format_of, library_errors, opened, path_text
+from partita.io.files import format_of, library_errors, opened, path_text
+from partita.io.variables import Box, Variable, Variables
 from partita.typing import Path
 
 _KINDS = "biufUS"
 
 
 @dataclass(frozen=True)
-class Header:
+class _Header:
     """What the header of an array says, and where its values begin."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    fortran: bool
+    order: Any
     offset: int
 
     @property
     def n_bytes(self) -> int:
-        """The bytes of the values."""
         return math.prod(self.shape) * self.dtype.itemsize
 
-    def __str__(self) -> str:
-        """Shape and kind, as in a list of what an archive holds."""
-        return f"{self.shape} {self.dtype}"
 
-
-def read_header(stream: IO[bytes], size: int, what: str) -> Header:
+def _header(stream: IO[bytes], size: int, what: str) -> _Header:
     """Read the header of an array in a file of ``size`` bytes, and compare it with that size.
 
     A table of no rows with bytes below the header is one that grows (see ``DrawsWriter``): it has
@@ -55,143 +52,115 @@ def read_header(stream: IO[bytes], size: int, what: str) -> Header:
         if version != (1, 0):
             read = np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(stream)
-    if (
-        any(n < 0 or isinstance(n, bool) for n in shape)
-        or math.prod(max(n, 1) for n in shape) >= 2**62
-    ):
+    bad = any(n < 0 or isinstance(n, bool) for n in shape)
+    if bad or math.prod(max(n, 1) for n in shape) >= 2**62:
         raise FileError(f"{what} has a .npy header with an impossible shape.")
-    header = Header(dtype, shape, fortran, stream.tell())
-    held = size - header.offset
-    if len(shape) == 2 and shape[0] == 0 < header.dtype.itemsize * shape[1] <= held:
-        header = replace(header, shape=(held // (dtype.itemsize * shape[1]), shape[1]))
-    elif header.n_bytes != held and dtype.kind in _KINDS:
-        raise FileError(_truncated(what, header, held))
-    return header
+    held = size - stream.tell()
+    row = math.prod(shape[1:]) * dtype.itemsize
+    if len(shape) == 2 and shape[0] == 0 < row <= held:
+        shape = (held // row, shape[1])
+    elif math.prod(shape) * dtype.itemsize != held and dtype.kind in _KINDS:
+        whole = held // row if row and not fortran else 0
+        kept = f"; the first {whole} of {shape[0]} rows are whole" if 0 < whole < shape[0] else ""
+        raise FileError(
+            f"{what} is truncated or corrupt: its header says {shape} {dtype}, "
+            f"{math.prod(shape) * dtype.itemsize} bytes, and {max(held, 0)} bytes follow{kept}. "
+            "Write it again or copy it from where it came from."
+        )
+    return _Header(dtype, shape, "F" if fortran else "C", stream.tell())
 
 
-def _truncated(what: str, header: Header, held: int) -> str:
-    """Say of which array some bytes are missing or left over, and how to read what is whole."""
-    dtype, shape = header.dtype, header.shape
-    said = (
-        f"{what} is truncated or corrupt: its header says {header}, {header.n_bytes} bytes, and "
-        f"{max(held, 0)} bytes follow. Write it again or copy it from where it came from"
-    )
-    row = math.prod(shape[1:])
-    whole = held // max(1, row * dtype.itemsize)
-    if not shape or header.fortran or not 0 < whole < shape[0]:
-        return f"{said}."
-    return (
-        f"{said}; the first {whole} of {shape[0]} rows are whole: np.fromfile({what}, "
-        f"{dtype.str!r}, {whole * row}, offset={header.offset}).reshape({(whole, *shape[1:])})."
-    )
-
-
-def _checked(what: str, header: Header) -> None:
+def _check_kind(head: _Header, what: str) -> None:
     """Refuse objects, which only pickle could read, and other kinds."""
-    if header.dtype.hasobject:
+    if head.dtype.hasobject:
         raise FileError(
             f"{what} holds Python objects, which only pickle could read, and unpickling a file can "
             "run any code in it; save plain numbers or text instead, such as `array.astype(int)`."
         )
-    if header.dtype.kind not in _KINDS or not header.dtype.itemsize:
-        raise FileError(f"{what} holds data of dtype {header.dtype}, not numbers or text.")
+    if head.dtype.kind not in _KINDS or not head.dtype.itemsize:
+        raise FileError(f"{what} holds data of dtype {head.dtype}, not numbers or text.")
 
 
-def _values(stream: IO[bytes], header: Header, what: str) -> NDArray[Any]:
-    """The array whose header has been read."""
-    validate.fits_in_memory(what, header.n_bytes, "read it in parts or free some.")
-    with library_errors(what):
-        raw = np.empty(header.n_bytes, np.uint8)
-        view = raw.data
-        done = 0
-        while done < len(view) and (n := stream.readinto(view[done:])):  # type: ignore[attr-defined]
-            done += n
-        stream.read(1)  # past the last byte, so that a member of an archive checks its sum
-    if done < header.n_bytes:
-        raise FileError(f"{what} is truncated: {header.n_bytes - done} bytes are missing.")
-    # A stray byte such as 7 is no valid bool in memory.
-    flat = raw != 0 if header.dtype.kind == "b" else raw.view(header.dtype)
-    flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
-    if flat.dtype.kind == "U":
-        points = flat.view(np.uint32)
+def _sound(array: NDArray[Any], what: str) -> NDArray[Any]:
+    """Values in the byte order of this machine that NumPy can work with whatever the bytes were."""
+    if array.dtype.kind == "b":  # a stray byte such as 7 is no valid bool in memory
+        return np.asarray(array.view(np.uint8) != 0)
+    array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind == "U" and array.size:
+        points = np.frombuffer(array.tobytes(), np.uint32)
         if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
             raise FileError(f"{what} is corrupt: it holds text that is not Unicode.")
-    with library_errors(what):  # (0, 2**61) and the like: no bytes, and still too large for NumPy
-        return flat.reshape(header.shape, order="F" if header.fortran else "C")
+    return array
+
+
+def npy_variable(path: str) -> Variable:
+    """Return the one array of an ``.npy`` file, which is mapped into memory and not yet read."""
+    what = repr(path)
+    with opened(path) as file:
+        if format_of(file, path) != "npy":
+            raise FileError(f"{what} is not an .npy file.")
+        head = _header(file, os.fstat(file.fileno()).st_size, what)
+        _check_kind(head, what)
+        array: NDArray[Any]
+        if head.n_bytes:
+            mapped = np.memmap(path, head.dtype, "r", head.offset, head.shape, head.order)
+            array = mapped.view(np.ndarray)
+        else:
+            with library_errors(what):  # (0, 2**61): no bytes, and still too large for NumPy
+                array = np.empty(head.shape, head.dtype)
+
+    def read(box: Box) -> NDArray[Any]:
+        part = array[tuple(slice(*side) for side in box)]
+        validate.fits_in_memory(what, part.nbytes, "read it in parts or free some.")
+        return _sound(part, what)
+
+    return Variable("", head.shape, head.dtype.newbyteorder("="), read)
 
 
 def read_npy(path: Path) -> NDArray[Any]:
     """Read the one array of an ``.npy`` file, without pickle."""
-    text = path_text(path)
-    with opened(text) as file:
-        if format_of(file, text) != "npy":
-            raise FileError(f"{text!r} is not an .npy file.")
-        header = read_header(file, os.fstat(file.fileno()).st_size, repr(text))
-        _checked(repr(text), header)
-        return _values(file, header, repr(text))
+    one = npy_variable(path_text(path))
+    return one.read(tuple((0, size) for size in one.shape))
 
 
-def map_npy(path: str) -> NDArray[Any]:
-    """Map the one array of an ``.npy`` file into memory; nothing is read."""
+@contextmanager
+def npz_variables(path: str) -> Iterator[Variables]:
+    """Open an ``.npz`` file: its headers are read at once, its arrays when they are asked for."""
     with opened(path) as file:
-        if format_of(file, path) != "npy":
-            raise FileError(f"{path!r} is not an .npy file.")
-        header = read_header(file, os.fstat(file.fileno()).st_size, repr(path))
-        if header.dtype.hasobject or 0 in header.shape:
-            return np.empty(header.shape, header.dtype)
-        order: Any = "F" if header.fortran else "C"
-        mapped = np.memmap(path, header.dtype, "r", header.offset, header.shape, order)
-    return mapped.view(np.ndarray)
-
-
-class Archive:
-    """An open ``.npz``: the headers of its arrays, read at once, and the arrays, when asked."""
-
-    def __init__(self, file: BinaryIO, path: str) -> None:
-        self._path = path
+        if format_of(file, path) != "npz":
+            raise FileError(f"{path!r} is not an .npz file.")
         with library_errors(repr(path)):
-            self._zip = zipfile.ZipFile(file)
-        members = [one for one in self._zip.infolist() if one.filename.endswith(".npy")]
-        self._members = {one.filename.removesuffix(".npy"): one for one in members}
-        if not self._members:
+            archive = zipfile.ZipFile(file)
+        members = [one for one in archive.infolist() if one.filename.endswith(".npy")]
+        found = {one.name: one for one in (_member(archive, each, path) for each in members)}
+        if not found:
             raise FileError(
                 f"{path!r} is a zip archive without a NumPy array in it; "
                 "if it is a spreadsheet, save it as CSV."
             )
-        self.headers: dict[str, Header] = {}
-        for name, member in self._members.items():
-            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise FileError(f"{self._what(name)} is compressed in a way NumPy never writes.")
-            with self._open(name) as stream:
-                self.headers[name] = read_header(stream, member.file_size, self._what(name))
+        yield Variables(repr(path), list(found.values()))
 
-    def _open(self, name: str) -> IO[bytes]:
-        try:
-            return self._zip.open(self._members[name])
-        except (RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-            raise corrupt(repr(self._path), error) from None
 
-    def _what(self, name: str) -> str:
-        return f"array {name!r} of {self._path!r}"
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Variable:
+    name = member.filename.removesuffix(".npy")
+    what = f"array {name!r} of {path!r}"
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise FileError(f"{what} is compressed in a way NumPy never writes.")
+    with library_errors(what), archive.open(member) as stream:
+        head = _header(stream, member.file_size, what)
 
-    def read(self, names: Iterable[str]) -> dict[str, NDArray[Any]]:
-        """Read some arrays, which together must fit in the memory."""
-        wanted = list(names)
-        total = sum(self.headers[name].n_bytes for name in wanted)
-        validate.fits_in_memory(repr(self._path), total, "read it in parts or free some.")
-        found = {}
-        for name in wanted:
-            _checked(self._what(name), self.headers[name])
-            with self._open(name) as stream:
-                stream.read(self.headers[name].offset)
-                found[name] = _values(stream, self.headers[name], self._what(name))
-        return found
+    def read(box: Box) -> NDArray[Any]:
+        _check_kind(head, what)
+        validate.fits_in_memory(what, head.n_bytes, "read it in parts or free some.")
+        with library_errors(what), archive.open(member) as stream:
+            stream.read(head.offset)
+            raw = stream.read()  # to the end, where the checksum is compared
+            if len(raw) != head.n_bytes:
+                raise FileError(f"{what} is truncated: {head.n_bytes} bytes are missing.")
+            array = np.ndarray(head.shape, head.dtype, raw, order=head.order)
+            return _sound(array[tuple(slice(*side) for side in box)], what)
 
-    def listing(self) -> str:
-        """The arrays, with shape and dtype, for an error that asks which one was meant."""
-        shown = [f"{name!r} {header}" for name, header in self.headers.items()]
-        more = f" and {len(shown) - 12} more" if len(shown) > 12 else ""
-        return ", ".join(shown[:12]) + more
+    return Variable(name, head.shape, head.dtype.newbyteorder("="), read)
 
 
 @dataclass(frozen=True)
@@ -215,37 +184,37 @@ class Layout:
     itemsize: int | None = None
     required: bool = False
 
-    def misfit(self, header: Header, sizes: dict[str, int]) -> str | None:
+    def misfit(self, one: Variable, sizes: dict[str, int]) -> str | None:
         """What is wrong with an array; sizes that it is the first to tell are added."""
-        itemsize = self.itemsize or header.dtype.itemsize
-        if header.dtype.kind not in self.kinds or header.dtype.itemsize != itemsize:
-            return f"dtype {header.dtype}"
-        fits = len(header.shape) == len(self.shape)
-        for size, wanted in zip(header.shape, self.shape, strict=False):
+        itemsize = self.itemsize or one.dtype.itemsize
+        if one.dtype.kind not in self.kinds or one.dtype.itemsize != itemsize:
+            return f"dtype {one.dtype}"
+        fits = len(one.shape) == len(self.shape)
+        for size, wanted in zip(one.shape, self.shape, strict=False):
             named = wanted if isinstance(wanted, int) else sizes.setdefault(wanted, size)
             fits = fits and (wanted == "*" or size == named)
-        return None if fits else f"shape {header.shape}"
+        return None if fits else f"shape {one.shape}"
 
 
 def fitting(
-    headers: Mapping[str, Header], layouts: Mapping[str, Layout], sizes: Mapping[str, int]
-) -> tuple[list[str], tuple[str, str] | None]:
+    variables: Variables, layouts: Mapping[str, Layout], sizes: Mapping[str, int]
+) -> tuple[list[Variable], tuple[str, str] | None]:
     """Return the arrays that layouts speak of, and the first that is not so, with the reason.
 
     ``*`` in the name of a layout stands for anything; ``sizes`` are those known by name.
     """
     known = dict(sizes)
-    names: list[str] = []
+    taken: list[Variable] = []
     for pattern, layout in layouts.items():
-        found = [name for name in headers if fnmatchcase(name, pattern)]
+        found = [one for one in variables.found if fnmatchcase(one.name, pattern)]
         if layout.required and not found:
-            return names, (pattern, "not there")
-        for name in found:
-            wrong = layout.misfit(headers[name], known)
+            return taken, (pattern, "not there")
+        for one in found:
+            wrong = layout.misfit(one, known)
             if wrong is not None:
-                return names, (name, wrong)
-        names += found
-    return names, None
+                return taken, (one.name, wrong)
+        taken += found
+    return taken, None
 
 
 def read_npz(
@@ -270,13 +239,10 @@ def read_npz(
         Sizes that layouts name.
     """
     text = path_text(path)
-    with opened(text) as file:
-        if format_of(file, text) != "npz":
-            raise FileError(f"{text!r} is not an .npz file.")
-        archive = Archive(file, text)
-        names, wrong = list(archive.headers), None
+    with npz_variables(text) as variables:
+        wanted, wrong = list(variables.found), None
         if layouts is not None:
-            names, wrong = fitting(archive.headers, layouts, sizes or {})
+            wanted, wrong = fitting(variables, layouts, sizes or {})
         if wrong is not None:
             raise FileError(f"{text!r} does not hold {what} (array {wrong[0]!r}: {wrong[1]}).")
-        return archive.read(names)
+        return variables.together(wanted)

@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -41,7 +40,7 @@ _ITEMS = "items"
 
 
 @dataclass
-class _Sorted:
+class _Columns:
     """Where a table has its chain, its scalars and its variables; numbers are positions."""
 
     chain: int | None = None
@@ -65,13 +64,13 @@ def are_variables(names: Sequence[str]) -> bool:
     """
     if not any(map(str.isalpha, "".join(names))):  # a million numbers are told quickly
         return False
-    found = _sorted_out(names)
+    found = _told_apart(names)
     return found.is_of_a_sampler or found.has_brackets
 
 
-def _sorted_out(names: Sequence[str]) -> _Sorted:
+def _told_apart(names: Sequence[str]) -> _Columns:
     """Tell the columns of a table apart by their names."""
-    found = _Sorted()
+    found = _Columns()
     for position, name in enumerate(map(str.strip, names)):
         match = _INDEXED.fullmatch(name) if len(name) < _LONGEST_NAME else None
         if name.lower() in _CHAINS and found.chain is None:
@@ -109,20 +108,27 @@ def from_columns(
         Rows that are decoded together.
     """
 
-    def variable(name: str, positions: Sequence[int], sizes: tuple[int, ...] | None) -> Variable:
-        sizes = (len(positions),) if sizes is None else sizes
-        suffix = [_ITEMS] if not name else [f"{name}_dim_{k}" for k in range(len(sizes))]
-        return Variable(
-            (prefix + name).rstrip("$"), (n_rows, *sizes), _common([dtypes[i] for i in positions]),
-            partial(_part, read, tuple(positions), sizes), ("draw", *suffix[: len(sizes)]),
-            (height, *(1 for _ in sizes)),
-        )  # fmt: skip
+    def variable(name: str, positions: Sequence[int], sizes: tuple[int, ...]) -> Variable:
+        def part(box: Box) -> NDArray[Any]:
+            (start, stop), *rest = box
+            array = read(positions, start, stop)
+            if array.shape != (stop - start, len(positions)):
+                raise FileError("its rows are not as many as it says.")
+            array = array.reshape(stop - start, *sizes)
+            return array[(slice(None), *(slice(*side) for side in rest))]
 
-    columns = _sorted_out(names)
+        kinds = {dtypes[i].kind for i in positions}
+        text = np.dtype(np.str_)
+        dtype = text if "U" in kinds else np.result_type(*{dtypes[i] for i in positions})
+        suffix = [f"{name}_dim_{k}" for k in range(len(sizes))] if name else [_ITEMS]
+        shape, chunks = (n_rows, *sizes), (height, *(1 for _ in sizes))
+        full = (prefix + name).rstrip("$")
+        return Variable(full, shape, dtype, part, ("draw", *suffix[: len(sizes)]), chunks)
+
+    columns = _told_apart(names)
     plain = [i for i in columns.plain if dtypes[i].kind in "biufU"]
     indexed = [i for cells in columns.indexed.values() for i in cells.values()]
-    scalars = dict(columns.scalars)
-    items = plain
+    scalars, items = dict(columns.scalars), plain
     only_labels = all(dtypes[i].kind in "biuU" for i in (*plain, *indexed))
     if only_labels and not columns.is_of_a_sampler and len(columns.indexed) > 1:
         items, indexed = sorted((*plain, *indexed)), []  # names such as gene.1 and gene2.1
@@ -130,34 +136,16 @@ def from_columns(
     if indexed:
         scalars |= {names[i].strip(): i for i in plain}
         for name, cells in columns.indexed.items():
-            order = sorted(cells)
-            sizes = _sizes(order)
+            sizes = _sizes(sorted(cells))
             if sizes is not None:
-                found.append(variable(name, [cells[index] for index in order], sizes))
+                found.append(variable(name, [cells[index] for index in sorted(cells)], sizes))
     elif items:
-        found.append(variable("", items, None))
+        found.append(variable("", items, (len(items),)))
         own = np.array([names[i] for i in items], dtype=np.str_)
         found.append(Variable(prefix + _ITEMS, own.shape, own.dtype, lambda box: own, (_ITEMS,)))
     if columns.chain is not None:
         scalars["chain"] = columns.chain
     return found + [variable(name, [i], ()) for name, i in scalars.items()]
-
-
-def _part(
-    read: ReadColumns, positions: tuple[int, ...], sizes: tuple[int, ...], box: Box
-) -> NDArray[Any]:
-    (start, stop), *rest = box
-    array = read(positions, start, stop)
-    if array.shape != (stop - start, len(positions)):
-        raise FileError("its rows are not as many as it says.")
-    return array.reshape(stop - start, *sizes)[(slice(None), *(slice(*side) for side in rest))]
-
-
-def _common(dtypes: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    """The dtype that holds all columns; text if any is text."""
-    if len(set(dtypes)) == 1:
-        return dtypes[0]
-    return np.dtype(np.str_) if any(d.kind == "U" for d in dtypes) else np.result_type(*dtypes)
 
 
 def _sizes(order: list[tuple[int, ...]]) -> tuple[int, ...] | None:

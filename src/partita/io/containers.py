@@ -1,4 +1,4 @@
-"""NetCDF, Parquet, R's and CmdStan's files and Zarr stores as variables, each by its library."""
+"""Files of every format but plain tables of text as variables, each by its library."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from partita.errors import FileError
 from partita.io import objects
+from partita.io.arrays import npy_variable, npz_variables
 from partita.io.columns import from_columns
 from partita.io.files import (
     Format,
@@ -38,7 +39,6 @@ _IN_WORDS: dict[Format, str] = {
     "rdata": "The file is R's.",
     "cmdstan": "The file is CmdStan's CSV.",
 }
-CONTAINERS = frozenset(_IN_WORDS)
 _AS_STORED = {"decode_times": False, "mask_and_scale": False, "cache": False}
 _DEEPEST = 8  # groups, or lists of R, within each other
 _R_GROWTH = 3  # bytes of memory for a byte of an R file: the bytes, the parsed, the converted
@@ -46,11 +46,14 @@ _R_GROWTH = 3  # bytes of memory for a byte of an R file: the bytes, the parsed,
 
 @contextmanager
 def open_container(kind: Format, path: str) -> Iterator[tuple[Variables, tuple[str, ...]]]:
-    """Open a file or folder of a known format; what is open ends with the block."""
-    said: tuple[str, ...] = (_IN_WORDS[kind],)
+    """Open a file or folder of any format but "text", and say what it is; the block ends it."""
+    said = (_IN_WORDS[kind],) if kind in _IN_WORDS else ()
     with reading(path):
         if kind == "netcdf":
             with _open_netcdf(path) as variables:
+                yield variables, said
+        elif kind == "npz":
+            with npz_variables(path) as variables:
                 yield variables, said
         elif kind == "cmdstan":
             from partita.io.samplers import cmdstan_samples
@@ -59,6 +62,8 @@ def open_container(kind: Format, path: str) -> Iterator[tuple[Variables, tuple[s
                 found, n_skipped = cmdstan_samples(text_of(file, path), path)
             warm = f"The first {n_skipped} rows are warm-up, as its comments say, and left out."
             yield found, (*said, warm) if n_skipped else said
+        elif kind == "npy":
+            yield Variables(repr(path), [npy_variable(path)]), said
         elif kind == "zarr":
             from partita.io.zarr_store import open_store
 
@@ -188,8 +193,9 @@ def _of_r(name: str, value: Any, path: str, depth: int) -> Iterator[Variable]:
     elif hasattr(value, "coords"):
         yield from _of_named(name, value)
     elif isinstance(value, np.ndarray):
-        is_masked = isinstance(value, np.ma.MaskedArray)
-        one = objects.variable(name, np.ma.filled(value * 1.0, np.nan) if is_masked else value)
+        if isinstance(value, np.ma.MaskedArray):
+            value = np.ma.filled(value * 1.0, np.nan)
+        one = objects.variable(name, value)
         yield Variable(name, one.shape, one.dtype, one.read, check=partial(_check_r, one, path))
 
 

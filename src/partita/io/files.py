@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from io import BufferedReader
 from typing import Any, BinaryIO, Literal, TypeAlias, cast
 
 from partita import validate
@@ -27,7 +26,7 @@ FORMATS = (
     "CSV, TSV or other delimited text in UTF-8 (gzip too), .npy, .npz, NetCDF, Zarr, Parquet, "
     ".rds, .RData and CmdStan's CSV"
 )
-GZIP = b"\x1f\x8b"
+_GZIP = b"\x1f\x8b"
 _MAGIC: dict[bytes, Format] = {
     b"\x93NUMPY": "npy",
     b"PK\x03\x04": "npz",
@@ -46,7 +45,7 @@ _BINARY = frozenset(
     )
 )
 _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
-    GZIP: lambda file: gzip.GzipFile(fileobj=file),
+    _GZIP: lambda file: gzip.GzipFile(fileobj=file),
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
@@ -54,7 +53,6 @@ _HEAD = 4096  # bytes by which a file is known
 _CHUNK = 1 << 24  # bytes decompressed between two looks at the free memory
 _BOMB_RATIO = 1100  # a little more than deflate can shrink anything
 _BOMB_BYTES = 1 << 28  # smaller claims do no harm
-_MEND = "Write it again or copy it from where it came from."
 
 
 def path_text(path: Path) -> str:
@@ -87,9 +85,9 @@ def reading(path: str) -> Iterator[None]:
             f"{path!r} is not UTF-8 text (byte 0x{byte:02x}); partita reads {FORMATS}."
         ) from None
     except (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise corrupt(repr(path), error) from None
+        raise _corrupt(repr(path), error) from None
     except OSError as error:
-        raise FileError(f"{path!r} cannot be read: {error.strerror or one_line(error)}.") from None
+        raise FileError(f"{path!r} cannot be read: {error.strerror or _one_line(error)}.") from None
 
 
 @contextmanager
@@ -100,16 +98,17 @@ def library_errors(what: str) -> Iterator[None]:
     except (PartitaError, MemoryError):
         raise
     except Exception as error:
-        raise corrupt(what, error) from None
+        raise _corrupt(what, error) from None
 
 
-def corrupt(what: str, error: BaseException) -> FileError:
-    """Return the error for bytes that are not what they claim to be."""
-    return FileError(f"{what} is truncated or corrupt: {one_line(error)}. {_MEND}")
+def _corrupt(what: str, error: BaseException) -> FileError:
+    return FileError(
+        f"{what} is truncated or corrupt: {_one_line(error)}. Write it again or copy it from where "
+        "it came from."
+    )
 
 
-def one_line(error: BaseException) -> str:
-    """Return what an error says, on one line."""
+def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
@@ -118,9 +117,8 @@ def library(name: str, formats: str, extra: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        package = name.partition(".")[0]
         raise MissingDependencyError(
-            f"{formats} need {package}, which is not installed; pip install 'partita[{extra}]'."
+            f"{formats} need {name}, which is not installed; pip install 'partita[{extra}]'."
         ) from None
 
 
@@ -144,26 +142,21 @@ def bytes_at(path: str) -> int:
 
 def format_of(file: BinaryIO, path: str) -> Format:
     """Return what the first bytes say the file is, which are not taken from the stream."""
-    head = cast("BufferedReader", file).peek(_HEAD)[:_HEAD]
+    head = cast("io.BufferedReader", file).peek(_HEAD)[:_HEAD]
     if not head:
         raise FileError(f"{path!r} is empty.")
-    suffix = os.path.splitext(path)[1].lower()
-    if head.startswith(GZIP):
-        try:
-            head = zlib.decompressobj(31).decompress(head, _HEAD)
-        except zlib.error as error:
-            raise corrupt(repr(path), error) from None
-        kind = _by_magic(head)
-        if kind not in (None, "rdata"):
-            raise FileError(f"{path!r} is a .{kind} file in gzip; decompress it first.")
-        suffix = ""
-    else:
-        kind = _by_magic(head)
+    suffix, is_gzip = os.path.splitext(path)[1].lower(), head.startswith(_GZIP)
+    if is_gzip:
+        head = zlib.decompressobj(31).decompress(head, _HEAD)
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if is_gzip and kind not in (None, "rdata"):
+        raise FileError(f"{path!r} is a .{kind} file in gzip; decompress it first.")
     if kind is not None:
         return kind
-    if suffix in _BINARY:
+    if suffix in _BINARY and not is_gzip:
         raise FileError(f"{path!r} does not begin like a {suffix} file; it is something else.")
-    return "cmdstan" if _is_cmdstan(head) else "text"
+    comments = head.startswith(b"#") and b"stan_version_major" in head[:200].lower()
+    return "cmdstan" if comments or head.startswith(b"lp__,") else "text"
 
 
 def kind_at(path: str) -> Format:
@@ -174,23 +167,12 @@ def kind_at(path: str) -> Format:
         return format_of(file, path)
 
 
-def _by_magic(head: bytes) -> Format | None:
-    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
-
-
-def _is_cmdstan(head: bytes) -> bool:
-    """Whether text begins with CmdStan's comments, or with its header."""
-    return head.startswith(b"lp__,") or (
-        head.startswith(b"#") and b"stan_version_major" in head[:200].lower()
-    )
-
-
 def content_of(file: BinaryIO, path: str, growth: int) -> bytes:
     """Return all bytes of a file, decompressed, as long as they fit in the memory.
 
     ``growth`` is how many bytes of memory a byte takes when it has been read.
     """
-    head = cast("BufferedReader", file).peek(8)
+    head = cast("io.BufferedReader", file).peek(8)
     opener = next((o for magic, o in _OPENERS.items() if head.startswith(magic)), None)
     stream = file if opener is None else opener(file)
     parts: list[bytes] = []

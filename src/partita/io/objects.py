@@ -16,7 +16,6 @@ from partita.io.columns import are_variables, from_columns
 from partita.io.variables import Box, Variable, Variables
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 _MOST_CHAINS = 64  # of two axes that all arrays share, a longer first one holds draws
@@ -139,16 +138,3 @@ def of_dict(data: Mapping[Any, Any]) -> list[Variable]:
 
 def _dims(*leads: str, ndim: int) -> tuple[str, ...]:
     return (*leads, *(f"dim_{k}" for k in range(ndim - len(leads))))
-
-
-def item_index(names: Sequence[str] | None, n_items: int) -> pd.Index[Any]:
-    """Return the names of the items, or their numbers, as the index of a frame.
-
-    Names stay Python's strings: pyarrow, which pandas uses for text where it is installed, refuses
-    those that have no UTF-8, such as half a surrogate pair.
-    """
-    import pandas as pd
-
-    if names is None:
-        return pd.RangeIndex(n_items, name="item")
-    return pd.Index(list(names), dtype=object, name="item")

@@ -1,4 +1,4 @@
-"""How a result shows itself: a short line, a few rows in a notebook, an xarray Dataset."""
+"""How a result shows itself: a short line, a few rows, an index of items, an xarray Dataset."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 _ROWS = 10  # of a table that a notebook shows
@@ -57,3 +58,16 @@ def to_dataset(
         coords["item"] = np.array(item_names, dtype=np.str_)
     known = {name: value for name, value in about.items() if value is not None}
     return xr.Dataset(found, coords, {"created_by": "partita", **known})
+
+
+def item_index(names: Sequence[str] | None, n_items: int) -> pd.Index[Any]:
+    """Return the names of the items, or their numbers, as the index of a frame.
+
+    Names stay Python's strings: pyarrow, which pandas uses for text where it is installed, refuses
+    those that have no UTF-8, such as half a surrogate pair.
+    """
+    import pandas as pd
+
+    if names is None:
+        return pd.RangeIndex(n_items, name="item")
+    return pd.Index(list(names), dtype=object, name="item")

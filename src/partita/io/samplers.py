@@ -5,39 +5,43 @@ from __future__ import annotations
 import io
 import os
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from partita.errors import FileError
 from partita.io import objects
-from partita.io.cells import check_width, lines_of, rows_of
 from partita.io.variables import Table, Variables
 
 if TYPE_CHECKING:
-    from partita.io.header import Head
+    from partita.io.cells import Head
 
 _SETTING = re.compile(r"^#\s*(save_warmup|num_warmup|thin)\s*=\s*(\w+)", re.MULTILINE)
 _SUBJECTS = re.compile(rb"number of subjects\s*:\s*([0-9]{1,9})\b", re.IGNORECASE)
 _LOG_BYTES = 1 << 20  # of PReMiuM's log that are looked at
 
 
-def table_samples(head: Head, names: list[str], index: int | None) -> Variables:
-    """Return the variables of a text table whose rows are draws and whose header names them."""
-    path = head.path
+def table_of_variables(head: Head, index: int | None, key: str | None) -> Table:
+    """Return the labels in a table whose rows are draws and whose header names variables."""
+    from partita.io.read import table_of
+
+    path, names = head.path, [name.strip() for name in [""] * head.is_short + head.cells]
     frame = _frame(head.text[head.below :], path, head.delimiter)
     if frame is not None and (frame.shape[1] != len(names) or frame.iloc[:, -1].isna().any()):
-        lines = lines_of(head.text, head.below)
-        for number, cells in rows_of(lines, head.delimiter, path, head.line + 1):
-            check_width(cells, len(names), number, path)
+        for _ in head.rows():
+            pass  # which says the row that is short
     if frame is None or not len(frame):
         raise FileError(f"{path!r} holds no draws.")
-    frame.columns = [name.strip() for name in names]
+    frame.columns = names
+    said = [f"Line {head.line} is a header: it names variables, as samplers do."]
     if index is not None:
         frame = frame.iloc[:, [i for i in range(len(names)) if i != index]]
+        said.append(f"Column {index + 1} is an index and left out.")
     for name in frame.columns[[dtype.kind not in "biuf" for dtype in frame.dtypes]]:
         if frame[name].isna().any():
             row = int(frame[name].isna().argmax())
             raise FileError(f"draw {row + 1} of {path!r} holds a label that is missing.")
-    return Variables(repr(path), objects.of_frame(frame))
+    table = table_of(Variables(repr(path), objects.of_frame(frame)), key)
+    return replace(table, assumptions=(*said, *table.assumptions))
 
 
 def cmdstan_samples(text: str, path: str) -> tuple[Variables, int]:
@@ -105,8 +109,4 @@ def without_predictions(table: Table, path: str) -> Table:
     if not 0 < n_fitted < table.labels.shape[1]:
         return table
     said = f"Columns beyond {n_fitted} are predictions, as PReMiuM's log says, and left out."
-    return Table(
-        table.labels[:, :n_fitted],
-        label_names=table.label_names,
-        assumptions=(*table.assumptions, said),
-    )
+    return replace(table, labels=table.labels[:, :n_fitted], assumptions=(*table.assumptions, said))

@@ -6,40 +6,22 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import validate
 from partita.errors import FileError, InvalidValueError
-from partita.io.arrays import map_npy
 from partita.io.containers import open_container
-from partita.io.files import Format, kind_at, path_text
-from partita.io.variables import label_axes
+from partita.io.files import kind_at, path_text
+from partita.io.variables import Table, label_axes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.typing import Path
 
-    Part = Callable[[slice, slice], NDArray[Any]]
-
 MOST_KEPT = 1 << 28  # bytes of decoded chunks that are kept between two blocks
-
-
-class Blocks(Protocol):
-    """Draws of labels in a file: their size, and any block of them as an array."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_draws, n_items)."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of what :meth:`read` returns."""
-
-    def read(self, draws: slice, items: slice) -> NDArray[Any]:
-        """Return the labels of these draws and items, shape (draws, items)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,27 +30,30 @@ class StoredBlocks:
 
     Parameters
     ----------
-    path, kind, key, orient
+    path, key, orient
         By which another process opens the file again; the labels do not travel.
     shape : tuple of int
     dtype : dtype
         In the byte order of this machine.
     chunks : tuple of int
         Draws and items that are stored together; blocks cut along these are read quickest.
-    chains : array, shape (n_draws,), optional
+    decoded_together : int, optional
+        Items of a chunk, all of which are decoded for one of them; None where nothing is.
+    beside : Table
+        What came with the labels, which are zeros there.
     rows : callable
         ``rows(draws, items)`` gives a part of the labels.
     """
 
     path: str
-    kind: Format
     key: str | None
     orient: str
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     chunks: tuple[int, int]
-    chains: NDArray[np.int64] | None
-    rows: Part
+    decoded_together: int | None
+    beside: Table
+    rows: Callable[[slice, slice], NDArray[Any]]
     _kept: dict[tuple[int, ...], NDArray[Any]] = field(default_factory=dict, repr=False)
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
@@ -77,13 +62,12 @@ class StoredBlocks:
 
         Of one that has grown since, only the draws that were there.
         """
-        again = (os.path.abspath(self.path), self.kind, self.key, self.orient, self.shape)
-        return _again, again
+        return _again, (os.path.abspath(self.path), self.key, self.orient, self.shape)
 
     @property
-    def decoded_together(self) -> int | None:
-        """Items of a chunk, all of which are decoded for one of them; None where nothing is."""
-        return None if self.kind == "npy" else self.chunks[1]
+    def chains(self) -> NDArray[np.int64] | None:
+        """The chain of each draw, where the file tells."""
+        return self.beside.chains
 
     def read(self, draws: slice, items: slice) -> NDArray[Any]:
         """Return the labels of these draws and items."""
@@ -91,18 +75,15 @@ class StoredBlocks:
         start, stop = _bounds("items", items, self.shape[1])
         out = np.empty((last - first, stop - start), self.dtype)
         validate.fits_in_memory(repr(self.path), 2 * out.nbytes, "read smaller blocks.")
-        if self.kind == "npy":
-            out[:] = self.rows(slice(first, last), slice(start, stop))
-            return out
-        at, width = start, self.chunks[1]
+        at, width = start, self.decoded_together or 1
         while at < stop and first < last:
             left = at // width * width
             right = min(left + width, self.shape[1])
-            if left < start or right > stop:  # the next block wants the rest of these chunks
-                part = self._stripe(first, last, left, right)[:, at - left : stop - left]
-            else:
+            if left == at and right <= stop:
                 right = stop if stop == self.shape[1] else stop // width * width
                 part = self.rows(slice(first, last), slice(at, right))
+            else:  # the next block wants the rest of these chunks
+                part = self._stripe(first, last, left, right)[:, at - left : stop - left]
             out[:, at - start : at - start + part.shape[1]] = part
             at += part.shape[1]
         return out
@@ -129,15 +110,20 @@ def _bounds(name: str, part: slice, n: int) -> tuple[int, int]:
     return start, max(start, stop)
 
 
-def open_npy(path: Path, *, orient: str = "draws") -> StoredBlocks:
-    """Open an ``.npy`` file of whole numbers for reading in blocks; nothing is loaded.
+def open_stored(path: Path, *, key: str | None = None, orient: str = "draws") -> StoredBlocks:
+    """Open the whole numbers of an ``.npy``, Zarr or Parquet file for reading in blocks.
+
+    Nothing is loaded. The file must not shrink while it is in use.
 
     Parameters
     ----------
     path : str or path-like
-        Labels (draws, items) or (chains, draws, items). The file must not shrink while in use.
+        Labels (draws, items) or (chains, draws, items); where dimensions are named, in any order.
+        Of Parquet, a table with a column for each item, or for each draw.
+    key : str, optional
+        Which variable holds the labels; found out if only one can.
     orient : {"draws", "items"}
-        What a row of a two-dimensional array is.
+        What a row is, where dimensions have no names.
 
     Examples
     --------
@@ -145,88 +131,29 @@ def open_npy(path: Path, *, orient: str = "draws") -> StoredBlocks:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "draws.npy")
     ...     np.save(path, np.array([[0, 0, 1], [0, 1, 1]], np.uint8))
-    ...     blocks = open_npy(path)
+    ...     blocks = open_stored(path)
     ...     print(blocks.shape, blocks.read(slice(0, 2), slice(1, 3)).tolist())
     (2, 3) [[0, 1], [1, 1]]
     """
     text = path_text(path)
     validate.choice("orient", orient, ("draws", "items"))
-    array = map_npy(text)
-    _check_whole_numbers(repr(text), array.dtype)
-    if array.ndim not in (2, 3) or 0 in array.shape:
-        raise InvalidValueError(
-            f"{text!r} must be (draws, items) or (chains, draws, items), none of them zero; got "
-            f"shape {array.shape}."
-        )
-    chains = None
-    if array.ndim == 3:
-        if orient == "items" or not array.flags.c_contiguous:
-            raise InvalidValueError(
-                f"{text!r} holds labels (chains, draws, items), which must be in C order and be "
-                "read with orient='draws'; save it as np.ascontiguousarray(labels)."
-            )
-        chains = np.repeat(np.arange(array.shape[0]), array.shape[1])
-    table = array.T if orient == "items" else array.reshape(-1, array.shape[-1], order="A")
-    n_draws, n_items = table.shape
-    chunks = (1, n_items) if table.flags.c_contiguous else (n_draws, 1)
-
-    def rows(draws: slice, items: slice) -> NDArray[Any]:
-        part = table[draws, items]
-        # A stray byte such as 7 is no valid bool in memory.
-        return part.view(np.uint8) != 0 if part.dtype.kind == "b" else part
-
-    return StoredBlocks(
-        text, "npy", None, orient, (n_draws, n_items), _native(table.dtype), chunks, chains, rows
-    )
-
-
-def open_zarr(path: Path, *, key: str | None = None, orient: str = "draws") -> StoredBlocks:
-    """Open whole numbers in a Zarr array, or in an array of a group, for reading in blocks.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The folder: an array (draws, items) or (chains, draws, items), or a group that holds one,
-        as ArviZ writes it. Dimensions may be named, in any order.
-    key : str, optional
-        Which array of a group; found out if there is only one that can be the labels.
-    orient : {"draws", "items"}
-        What a row of a two-dimensional array without named dimensions is.
-    """
-    return _open(path_text(path), "zarr", key, orient)
-
-
-def open_parquet(path: Path, *, key: str | None = None, orient: str = "draws") -> StoredBlocks:
-    """Open the whole numbers of a Parquet file for reading in blocks.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A table with a row for each draw and a column for each item, or the other way round.
-        Columns that a sampler adds (``lp__``, ``.draw``, ``.iteration``) are left out; ``chain``
-        or ``.chain`` tells the chains apart.
-    key : str, optional
-        The variable whose columns, such as ``z[1]`` or ``z.1``, are the items.
-    orient : {"draws", "items"}
-        What a row is.
-    """
-    text = path_text(path)
-    if kind_at(text) != "parquet":
-        raise FileError(f"{text!r} is not a Parquet file.")
-    return _open(text, "parquet", key, orient)
-
-
-def _open(path: str, kind: Format, key: str | None, orient: str) -> StoredBlocks:
-    validate.choice("orient", orient, ("draws", "items"))
-    with open_container(kind, path) as (variables, _):
-        one, _ = variables.labels(key)
+    kind = kind_at(text)
+    if kind not in ("npy", "zarr", "parquet"):
+        raise FileError(f"{text!r} is no .npy, Zarr or Parquet file, which are read in blocks.")
+    with open_container(kind, text) as (variables, said):
+        one, why = (variables.found[0], "") if kind == "npy" else variables.labels(key)
         axes = label_axes(one, variables.where, orient)
-        _check_whole_numbers(f"variable {one.name!r} of {path!r}", one.dtype)
+        if one.dtype.kind not in "biu":
+            raise FileError(
+                f"{one.of(repr(text))} holds {one.dtype}; blocks are read of whole numbers alone: "
+                "save the labels as integers."
+            )
         one.check()
-        chains = variables.chains(one, axes)
-    n_items, length = one.shape[axes.rest[0]], one.shape[axes.draw]
-    n_draws = length * (1 if axes.chain is None else one.shape[axes.chain])
-    chunks = one.chunks or one.shape
+        beside = variables.beside(one, axes, why)
+    beside = replace(beside, assumptions=(*said, *beside.assumptions))
+    length = one.shape[axes.draw]
+    # A file without chunks is read quickest along its last axis.
+    chunks = one.chunks or (*(1 for _ in one.shape[:-1]), one.shape[-1])
 
     def rows(draws: slice, items: slice) -> NDArray[Any]:
         parts = []
@@ -241,26 +168,13 @@ def _open(path: str, kind: Format, key: str | None, orient: str) -> StoredBlocks
             parts.append(part.reshape(part.shape[-2:]))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    width = chunks[axes.rest[0]]
+    dtype = np.dtype(np.uint8) if one.dtype.kind == "b" else one.dtype.newbyteorder("=")
     return StoredBlocks(
-        path, kind, key, orient, (n_draws, n_items), _native(one.dtype),
-        (chunks[axes.draw], chunks[axes.rest[0]]), chains, rows,
+        text, key, orient, beside.labels.shape, dtype, (chunks[axes.draw], width),
+        None if one.chunks is None else width, beside, rows,
     )  # fmt: skip
 
 
-def _again(
-    path: str, kind: Format, key: str | None, orient: str, shape: tuple[int, int]
-) -> StoredBlocks:
-    found = open_npy(path, orient=orient) if kind == "npy" else _open(path, kind, key, orient)
-    return replace(found, shape=shape)
-
-
-def _check_whole_numbers(what: str, dtype: np.dtype[Any]) -> None:
-    if dtype.kind not in "biu":
-        raise FileError(
-            f"{what} holds {dtype}; blocks are read of whole numbers alone: save the labels as "
-            "integers."
-        )
-
-
-def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(np.uint8) if dtype.kind == "b" else dtype.newbyteorder("=")
+def _again(path: str, key: str | None, orient: str, shape: tuple[int, int]) -> StoredBlocks:
+    return replace(open_stored(path, key=key, orient=orient), shape=shape)

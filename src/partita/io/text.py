@@ -1,9 +1,15 @@
-"""A delimited text file to labels and names."""
+"""Tables of text to labels and names: what separates cells, what is a header, what an index.
+
+Whole numbers go through ``numpy.loadtxt`` and all else through the ``csv`` module, which takes a
+third of pandas' time for labels that are words. What is assumed is said, and where there is doubt
+an error names the argument that settles it.
+"""
 
 from __future__ import annotations
 
 import warnings
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,27 +17,148 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
-from partita.errors import FileError, InvalidValueError, PartitaWarning
+from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.io.cells import (
     BadCellError,
+    Codes,
+    Head,
     Label,
-    check_width,
+    begin,
+    is_number,
     is_text,
     label,
     lines_of,
-    rows_of,
     shown,
 )
-from partita.io.header import Head, Plan, counts, planned
-from partita.io.variables import Table
+from partita.io.columns import are_variables
+from partita.io.variables import ROWS, Table, only_count
 
 if TYPE_CHECKING:
     from partita.typing import IntArray
 
-_SHORTEST_RUN = 3  # labels that count, which may be an index
-_BLOCK_CELLS = 1 << 19  # taken to the smallest dtype together
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", None: "white space"}
+_BLOCK_CELLS = 1 << 19  # read as numbers together
+_SHORTEST_HEADER = 10  # fewer cells that count may well be a draw of singletons
+_SHORTEST_RUN = 3  # labels that count, which may be an index
 _BOOKKEEPING = frozenset(("chain", "draw", "iteration", "iter", "sample", "lp", "index"))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which column is an index, and whether the first row is a header (None: the body says)."""
+
+    index: int | None
+    index_why: str
+    header: bool | None
+    header_why: str
+
+
+def _planned(head: Head, header: bool | None, index: int | str | bool | None) -> _Plan:
+    """What the arguments and the first row settle before the body is read."""
+    if header is not None and not isinstance(header, bool | np.bool_):
+        raise InvalidTypeError(f"`header` must be True, False or None; got {header!r}.")
+    told = "as told" if header is not None else ""
+    plan = _Plan(None, "as told", None if header is None else bool(header), told)
+    if head.is_short:
+        looks = header or head.is_set_off or any(map(is_text, head.cells))
+        has_room = index is None or (index == 0 and index is not False)
+        if plan.header is False or not looks or not has_room:
+            raise FileError(
+                f"line {head.line} of {head.path!r} has {len(head.cells)} cells where others have "
+                f"{head.width}; every row needs a label for every item. If it is a header above "
+                "an index column, pass header=True, index=0."
+            )
+        short = "one cell shorter than the rows"
+        return _Plan(0, f"the header is {short}", True, f"it is {short}")
+    if index is not None and index is not False:
+        plan = replace(plan, index=_column(head, header, index))
+        if isinstance(index, str):
+            plan = replace(plan, header=True, header_why=told or "`index` names a cell of it")
+    if plan.header is False or head.width == 1:
+        return plan if index is not None else replace(plan, index_why="no header cell says so")
+    # A header cell left empty is how R and pandas head the column of row names.
+    is_empty = not head.cells[0].strip()
+    if is_empty:
+        plan = replace(plan, header=True, header_why=plan.header_why or "its first cell is empty")
+    if index is not None:
+        return plan
+    if is_empty:
+        return replace(plan, index=0, index_why="its header cell is empty")
+    if is_text(head.cells[0]) and all(map(is_number, head.cells[1:])):
+        why = f"its header cell is {shown(head.cells[0])} and the others are numbers"
+        return replace(plan, index=0, index_why=why)
+    return replace(plan, index_why="no header cell says so")
+
+
+def _column(head: Head, header: bool | None, index: int | str | bool) -> int:
+    """The position of the index column that was asked for."""
+    if isinstance(index, str):
+        if header is False:
+            raise InvalidValueError(f"`index` must be a number without a header; got {index!r}.")
+        names = head.beside(None)
+        if names.count(index.strip()) != 1:
+            listed = ", ".join(map(shown, names[:8])) + (", ..." if len(names) > 8 else "")
+            raise InvalidValueError(
+                f"`index` must name one header cell of {head.path!r}; got {index!r} and the header "
+                f"is {listed}."
+            )
+        index = names.index(index.strip())
+    if head.width == 1:
+        raise InvalidValueError(
+            f"`index` must leave a column of labels; got {index!r} and {head.path!r} has one "
+            "column."
+        )
+    return validate.integer("index", index, least=0, most=head.width - 1)
+
+
+def read_text(
+    content: str, path: str, *, orient: str, header: bool | None, index: int | str | bool | None,
+    key: str | None = None,
+) -> Table:  # fmt: skip
+    """Read a whole table of text; see ``read_draws`` for the rules."""
+    from partita.io import samplers
+
+    head = begin(content, path)
+    if orient == "draws" and header is not False:
+        plan = _planned(head, True, index)
+        names = head.beside(plan.index)
+        if are_variables(names) and len(set(names)) == len(names):
+            return samplers.table_of_variables(head, plan.index, key)
+    if key is not None:
+        raise InvalidValueError(
+            f"`key` must be left out here: it is for files of several variables, and {path!r} is "
+            "none."
+        )
+    by_premium = samplers.is_premium(path) and orient == "draws"
+    if by_premium:
+        header, index = header or False, False if index is None else index
+    plan = _planned(head, header, index)
+    body = _read(head, plan.index)
+    if plan.header is None:
+        plan = _decided(head, plan, index, body)
+    labels, values = body.labels, body.values
+    if not plan.header:
+        labels, values = _with_first(head, plan, body)
+    elif not len(labels):
+        raise FileError(
+            f"{path!r} holds a header and no draws; if line {head.line} is a draw, pass "
+            "header=False."
+        )
+    if values is not None and not isinstance(values[0], str):
+        labels, values = np.array(values, np.int64)[labels], None
+    labels = _smallest(labels)
+    _warn(head, plan, labels, header, index, orient)
+    columns = head.beside(plan.index) if plan.header else []
+    names = columns if orient == "draws" else [cell.strip() for cell in body.row_names]
+    table = Table(
+        labels,
+        item_names=tuple(names) if any(names) and not _counts(names) else None,
+        label_names=None if values is None else tuple(map(str, values)),
+        assumptions=_assumptions(head, plan, is_text=values is not None),
+    )
+    table = samplers.without_predictions(table, path) if by_premium else table
+    labels = table.labels.T if orient == "items" else table.labels
+    return replace(table, labels=labels, assumptions=(*table.assumptions, ROWS[orient]))
 
 
 @dataclass(eq=False)
@@ -39,8 +166,13 @@ class _Body:
     """Labels below the first row: whole numbers, or codes of ``values``."""
 
     labels: IntArray
-    values: list[Label] | None
+    codes: Codes | None
     row_names: list[str]
+
+    @property
+    def values(self) -> list[Label] | None:
+        """The distinct labels that codes stand for."""
+        return None if self.codes is None else list(self.codes.values_of)
 
     @property
     def is_text(self) -> bool:
@@ -53,83 +185,27 @@ class _Body:
             value = label(cell)
         except BadCellError:
             return False
-        if self.values is not None:
-            return value in self.values
+        if self.codes is not None:
+            return value in self.codes.values_of
         return isinstance(value, int) and bool((self.labels == value).any())
-
-
-def read_text(
-    head: Head, *, orient: str, header: bool | None, index: int | str | bool | None
-) -> Table:
-    """Read a whole text table; see ``read_table`` for the rules."""
-    plan = planned(head, header, index)
-    body = _read(head, plan.index)
-    if plan.header is None:
-        plan = _decided(head, plan, index, body)
-    labels, values = body.labels, body.values
-    if not plan.header:
-        labels, values = _with_first(head, plan, body)
-    elif not len(labels):
-        raise FileError(
-            f"{head.path!r} holds a header and no draws; if line {head.line} is a draw, pass "
-            "header=False."
-        )
-    if values is not None and not isinstance(values[0], str):
-        labels, values = np.array(values, np.int64)[labels], None
-    labels = _smallest(labels)
-    _warn(head, plan, labels, header, index, orient)
-    columns = head.beside(plan.index) if plan.header else []
-    rows = [cell.strip() for cell in body.row_names]
-    names = columns if orient == "draws" else rows
-    return Table(
-        labels,
-        item_names=tuple(names) if any(names) and not counts(names) else None,
-        label_names=None if values is None else tuple(map(str, values)),
-        assumptions=_assumptions(head, plan, is_text=values is not None),
-    )
 
 
 def _read(head: Head, index: int | None) -> _Body:
     """Read the rows below the first."""
-    if head.width == 1:
-        _check_no_blank_line(head)
     numbers = _integers(head) if index is None else None
     if numbers is not None:
         return _Body(numbers, None, [])
-    values: dict[Label, int] = {}
-    known, codes, row_names = _Codes(values), array("i"), []
-    rows = rows_of(lines_of(head.text, head.below), head.delimiter, head.path, head.line + 1)
-    for number, cells in rows:
-        check_width(cells, head.width, number, head.path)
+    known, codes, row_names = Codes(), array("i"), []
+    for line, cells in head.rows():
         if index is not None:
             row_names.append(cells.pop(index))
-        _encode(head, number, cells, known, index, codes)
+        _encode(head, line, cells, known, index, codes)
     labels = np.frombuffer(codes, np.intc).reshape(-1, head.width - (index is not None))
-    return _Body(labels, list(values), row_names)
-
-
-class _Codes(dict[str, int]):
-    """Cell to the number of its label; each distinct cell is looked at once."""
-
-    def __init__(self, values: dict[Label, int]) -> None:
-        super().__init__()
-        self.values_of = values
-
-    def __missing__(self, cell: str) -> int:
-        value, values = label(cell), self.values_of
-        first = next(iter(values), value)
-        if type(first) is not type(value):
-            others = "text" if isinstance(first, str) else "whole numbers"
-            raise BadCellError(
-                f"must be of one kind with the other labels, {others}; got {shown(cell)}. "
-                "If a column names the rows, pass its position as index="
-            )
-        code = self[cell] = values.setdefault(value, len(values))
-        return code
+    return _Body(labels, known, row_names)
 
 
 def _encode(
-    head: Head, line: int, cells: list[str], known: _Codes, index: int | None, out: array[int]
+    head: Head, line: int, cells: list[str], known: Codes, index: int | None, out: array[int]
 ) -> None:
     """Add the numbers of the labels of a row to ``out``, or say which cell holds none."""
     before = len(out)
@@ -141,31 +217,19 @@ def _encode(
         raise InvalidValueError(f"line {line}, column {column} of {head.path!r} {error}.") from None
 
 
-def _check_no_blank_line(head: Head) -> None:
-    """Refuse a blank line in a single column, which is a missing label; elsewhere it is skipped."""
-    lines = head.text[head.below :].rstrip().split("\n")
-    blank = next((k for k, line in enumerate(lines) if not line.strip()), None)
-    if blank is not None and lines != [""]:
-        raise InvalidValueError(
-            f"line {head.line + 1 + blank} of {head.path!r} must not be blank. "
-            "Every draw needs a label for every item."
-        )
-
-
-def _with_first(head: Head, plan: Plan, body: _Body) -> tuple[IntArray, list[Label] | None]:
+def _with_first(head: Head, plan: _Plan, body: _Body) -> tuple[IntArray, list[Label] | None]:
     """The labels with those of the first row above them."""
     cells = list(head.cells)
     if plan.index is not None:
         body.row_names.insert(0, cells.pop(plan.index))
-    is_plain = body.values is None  # whole numbers that stand for themselves
-    below = [int(body.labels.flat[0])] if body.values is None else body.values
-    values: dict[Label, int] = {value: i for i, value in enumerate(below)}
-    codes = array("i")
-    _encode(head, head.line, cells, _Codes(values), plan.index, codes)
-    known = list(values)
-    first = np.array([[known[code] for code in codes] if is_plain else codes], np.int64)
-    labels = first if not len(body.labels) else np.concatenate([first, body.labels])
-    return labels, None if is_plain else known
+    known, codes = Codes() if body.codes is None else body.codes, array("i")
+    if body.codes is None:  # whole numbers, which stand for themselves
+        known[str(body.labels.flat[0])]
+    _encode(head, head.line, cells, known, plan.index, codes)
+    first = np.array([codes], np.int64)
+    if body.codes is None:
+        first = np.array(list(known.values_of), np.int64)[first]
+    return np.concatenate([first, body.labels]) if len(body.labels) else first, body.values
 
 
 def _integers(head: Head) -> IntArray | None:
@@ -177,6 +241,8 @@ def _integers(head: Head) -> IntArray | None:
             warnings.simplefilter("error")  # older NumPy only warns when it cuts 1.5 down to 1
             while taken := list(islice(lines, max(1, _BLOCK_CELLS // head.width))):
                 rows = [line for line in taken if not line.isspace()]
+                if head.width == 1 and len(rows) < len(taken):
+                    return None  # a blank line there is a missing label, unless it is the last
                 if rows:
                     block = np.loadtxt(
                         rows, np.int64, delimiter=head.delimiter, comments=None, ndmin=2
@@ -191,9 +257,7 @@ def _integers(head: Head) -> IntArray | None:
 
 def _smallest(values: IntArray) -> IntArray:
     """The same values in the first of uint8, int16, int32 and int64 that holds them."""
-    if values.size == 0:
-        return values.astype(np.uint8)
-    low, high = int(values.min()), int(values.max())
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
     kinds: tuple[Any, ...] = (np.uint8, np.int16, np.int32)
     for kind in kinds:
         if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
@@ -201,7 +265,7 @@ def _smallest(values: IntArray) -> IntArray:
     return values
 
 
-def _decided(head: Head, plan: Plan, index: int | str | bool | None, body: _Body) -> Plan:
+def _decided(head: Head, plan: _Plan, index: int | str | bool | None, body: _Body) -> _Plan:
     """The plan, with the header settled by comparing the first row with those below."""
     is_header, why = _header_by_body(head, plan.index, body)
     guessed = plan.index is not None and index is None
@@ -224,7 +288,7 @@ def _header_by_body(head: Head, index: int | None, body: _Body) -> tuple[bool, s
     if len(body.labels) and numbers_below:
         if text is not None:
             return True, f"it holds text, {shown(text)}, above whole numbers"
-        if counts(cells):
+        if _counts(cells):
             return True, f"it counts {cells[0]} to {cells[-1]}, as unnamed columns are headed"
         return False, f"line {head.line} holds no text"
     if not len(body.labels) and text is None:
@@ -237,15 +301,19 @@ def _header_by_body(head: Head, index: int | None, body: _Body) -> tuple[bool, s
     return True, "its cells differ from each other and none is a label below"
 
 
+def _counts(cells: Sequence[str]) -> bool:
+    """Whether cells count: so many distinct labels are hardly a draw."""
+    return len(cells) >= _SHORTEST_HEADER and only_count(cells)
+
+
 def _warn(
-    head: Head, plan: Plan, labels: IntArray, header: bool | None,
+    head: Head, plan: _Plan, labels: IntArray, header: bool | None,
     index: int | str | bool | None, orient: str,
 ) -> None:  # fmt: skip
     """Point out labels that look like an index, a header, or what a sampler keeps beside them."""
     said = []
     column, row = labels[:, 0], labels[0]
-    counts = labels.shape[1] > 1 and _is_run(column)
-    if plan.index is None and index is None and counts:
+    if plan.index is None and index is None and labels.shape[1] > 1 and _is_run(column):
         said.append(
             f"the first column of {head.path!r} counts {column[0]} to {column[-1]} like an index "
             "and was read as labels; pass index=0 (--index 0) to leave it out, or index=False to "
@@ -278,7 +346,7 @@ def _is_run(values: IntArray) -> bool:
     return bool((values == np.arange(first, first + values.size)).all())
 
 
-def _assumptions(head: Head, plan: Plan, *, is_text: bool) -> tuple[str, ...]:
+def _assumptions(head: Head, plan: _Plan, *, is_text: bool) -> tuple[str, ...]:
     cells = f"Cells are separated by {_DELIMITERS[head.delimiter]}."
     said = ["There is one column." if head.width == 1 else cells]
     if head.n_comments:

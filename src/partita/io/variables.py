@@ -1,14 +1,13 @@
 """Named variables, whatever they are stored in, and which of them are the labels of draws.
 
-NetCDF, Zarr, Parquet and R's files, samplers' tables and samplers' objects all become
-:class:`Variables`. Which variable holds the labels, which axis is what, and what belongs to the
-labels is found out here.
+Files of every format but plain tables of text, and samplers' objects, become :class:`Variables`.
+Which variable holds the labels, which axis is what, and what belongs to the labels is found here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -38,6 +37,10 @@ _USUAL_NAMES = frozenset(
 )
 _GROUPS = ("posterior", "", "posterior_predictive", "predictions")  # of ArviZ, likeliest first
 _LOG_DENSITIES = ("sample_stats/lp", "sample_stats/lp__")
+ROWS = {
+    "draws": "Each row is a draw, each column an item.",
+    "items": "Each row is an item, each column a draw.",
+}
 _LISTED = 12  # variables named in an error
 _PROBED = 1 << 16  # values looked at to see whether floats are whole numbers
 _MOST_TRACES = 64
@@ -52,17 +55,14 @@ class Table:
     labels : array, shape (n_draws, n_items)
         Integers or text. Text labels of a text file come as integers that index ``label_names``.
     item_names : tuple of str, optional
-        One name an item.
     label_names : tuple of str, optional
         The distinct labels of a text file whose labels are text.
     weights, chains : array, shape (n_draws,), optional
     traces : dict of str to array, shape (n_draws,)
-    codes : array, optional
+    codes, about
         As saved with a ``Draws``.
     assumptions : tuple of str
         A sentence for everything that the file did not say outright.
-    about : dict of str to str or float
-        As saved with a ``Draws``.
     """
 
     labels: NDArray[Any]
@@ -120,19 +120,14 @@ class Variable:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def folder(self) -> str:
-        """What the names of its neighbours begin with."""
-        return self.name[: len(self.name) - len(self.short)]
-
-    @property
     def short(self) -> str:
         """The name without the group, or without the R object that it is a part of."""
         return self.name.replace("$", "/").rpartition("/")[2]
 
     @property
-    def n_bytes(self) -> int:
-        """What it takes in memory."""
-        return math.prod(self.shape) * self.dtype.itemsize
+    def folder(self) -> str:
+        """What the names of its neighbours begin with."""
+        return self.name[: len(self.name) - len(self.short)]
 
     def axes(self, n_rest: int) -> Axes | None:
         """Return the axes by the names of the dimensions, else by their number.
@@ -151,6 +146,10 @@ class Variable:
         draw_axis = ndim - n_rest - 1
         return Axes(0 if draw_axis else None, draw_axis, tuple(range(draw_axis + 1, ndim)))
 
+    def of(self, where: str) -> str:
+        """The variable and where it is, for errors."""
+        return f"variable {self.name!r} of {where}" if self.name else where
+
     def __str__(self) -> str:
         kinds = {"f": "float", "i": "int", "u": "int", "b": "bool", "U": "text"}
         return f"{self.name!r} {self.shape} {kinds.get(self.dtype.kind, self.dtype.kind)}"
@@ -166,7 +165,7 @@ class Variables:
         What it is, for errors.
     found : sequence of Variable
     held : int, optional
-        Its bytes on disk; None where nothing need be read.
+        Its bytes on disk, where the variables may claim more than they can be; else None.
     """
 
     where: str
@@ -175,12 +174,10 @@ class Variables:
 
     def __getitem__(self, key: str) -> Variable:
         """The variable that ``key`` names, by its path or, in the likeliest group, its name."""
-        if not isinstance(key, str):
-            raise InvalidValueError(f"`key` must be the name of a variable; got {key!r}.")
-        names = [key.strip("/"), *(f"{group}/{key}" for group in _GROUPS)]
+        names = [str(key).strip("/"), *(f"{group}/{key}" for group in _GROUPS)]
         found = [one for name in names for one in self.found if one.name == name]
         found += [one for one in self.found if one.short == key]
-        if not found:
+        if not found or not isinstance(key, str):
             raise InvalidValueError(
                 f"`key` must name a variable of {self.where}; got {key!r} and it holds "
                 f"{listing(self.found)}."
@@ -195,12 +192,19 @@ class Variables:
         """Return a part of a variable, if it can be as large as it says."""
         if self.held is not None:
             n_bytes = math.prod(stop - start for start, stop in box) * one.dtype.itemsize
-            check_size(f"variable {one.name!r} of {self.where}", n_bytes, self.held)
+            check_size(one.of(self.where), n_bytes, self.held)
         return one.read(box)
 
     def whole(self, one: Variable) -> NDArray[Any]:
         """Return all of a variable."""
         return self.part(one, tuple((0, size) for size in one.shape))
+
+    def together(self, wanted: Iterable[Variable]) -> dict[str, NDArray[Any]]:
+        """Return several variables, which must fit in the memory together."""
+        ones = list(wanted)
+        n_bytes = sum(math.prod(one.shape) * one.dtype.itemsize for one in ones)
+        validate.fits_in_memory(self.where, n_bytes, "read it in parts or free some.")
+        return {one.name: self.whole(one) for one in ones}
 
     def labels(self, key: str | None) -> tuple[Variable, str]:
         """Return the variable that holds the labels and why it; an error lists the candidates."""
@@ -208,7 +212,7 @@ class Variables:
             return self[key], "as told"
         tables = [one for one in self.found if _may_be_labels(one)]
         for group in _GROUPS:
-            for kinds in ("biu", "f", "U"):
+            for kinds in ("biu", "f", "US"):
                 found = [
                     one
                     for one in tables
@@ -248,10 +252,7 @@ class Variables:
         """Return the values that belong to an axis of a variable, where there are any."""
         if one.dims is None:
             return None
-        found = self._coordinate(one, one.dims[axis], one.shape[axis])
-        if found is None or found.dtype.kind not in "biufU":
-            return None
-        return self.whole(found)
+        return self._values_along(one, one.dims[axis], one.shape[axis])
 
     def item_names(self, one: Variable, axis: int) -> tuple[str, ...] | None:
         """Return the names along an axis of a variable, unless they only count."""
@@ -259,12 +260,12 @@ class Variables:
         names = () if values is None else tuple(map(str, values.tolist()))
         return None if values is None or only_count(names) else names
 
-    def _coordinate(self, one: Variable, dim: str, size: int) -> Variable | None:
+    def _values_along(self, one: Variable, dim: str, size: int) -> NDArray[Any] | None:
         """The variable that describes a dimension, in the group of another or above."""
         for name in (one.folder + dim, dim):
             found = self.get(name)
             if found is not None and found.shape == (size,):
-                return found
+                return self.whole(found) if found.dtype.kind in "biufU" else None
         return None
 
     def chains(self, one: Variable, axes: Axes) -> NDArray[np.int64] | None:
@@ -272,10 +273,10 @@ class Variables:
         n_draws = one.shape[axes.draw]
         if axes.chain is not None:
             return np.repeat(np.arange(one.shape[axes.chain]), n_draws)
-        found = self._coordinate(one, "chain", n_draws)
-        if found is None or found.dtype.kind not in "biufU":
+        found = self._values_along(one, "chain", n_draws)
+        if found is None:
             return None
-        values = validate.whole_numbers("chain", self.whole(found))
+        values = validate.whole_numbers("chain", found)
         return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
     def per_draw(self, one: Variable, axes: Axes, name: str) -> NDArray[Any] | None:
@@ -304,11 +305,8 @@ class Variables:
                 taken[short] = trace
         return taken
 
-    def table(self, key: str | None, orient: str = "draws", *, reads: bool = True) -> Table:
-        """Return the labels with what belongs to them; zeros in their place if not ``reads``."""
-        one, why = self.labels(key)
-        axes = label_axes(one, self.where, orient)
-        one.check()
+    def beside(self, one: Variable, axes: Axes, why: str) -> Table:
+        """Return what belongs to some labels, with zeros in their place."""
         weights = self.per_draw(one, axes, one.folder + WEIGHTS)
         if weights is None and one.attributes.get(WEIGHTS) is True:
             raise FileError(
@@ -317,17 +315,14 @@ class Variables:
                 f"all draws the same weight, remove the attribute {WEIGHTS!r} of the labels."
             )
         said = [f"Labels are the variable {one.name!r}: {why}."] if one.name else []
+        n_items, n_draws = one.shape[axes.rest[0]], one.shape[axes.draw]
         if axes.chain is not None:
             count = validate.count_text(one.shape[axes.chain], "chain")
-            said.append(f"There are {count} of {one.shape[axes.draw]:,} draws.")
-        n_items = one.shape[axes.rest[0]]
-        n_draws = math.prod(one.shape) // n_items
-        if reads:
-            labels = self.whole(one).transpose(axes.order).reshape(n_draws, n_items)
-        else:
-            labels = np.broadcast_to(np.uint8(0), (n_draws, n_items))
+            said.append(f"There are {count} of {n_draws:,} draws.")
+        elif one.dims is None:
+            said.append(ROWS["items" if axes.draw > axes.rest[0] else "draws"])
         return Table(
-            labels,
+            np.broadcast_to(np.uint8(0), (math.prod(one.shape) // n_items, n_items)),
             item_names=self.item_names(one, axes.rest[0]),
             weights=weights,
             chains=self.chains(one, axes),
@@ -343,14 +338,21 @@ def _may_be_labels(one: Variable) -> bool:
 
 def label_axes(one: Variable, where: str, orient: str) -> Axes:
     """Return the axes of labels, or say that a variable does not hold any."""
-    axes = one.axes(1)
-    if axes is None or not _may_be_labels(one):
+    axes, what = one.axes(1), one.of(where)
+    if axes is None or len(axes.rest) != 1:
         along = "" if one.dims is None else f" along {', '.join(one.dims)}"
-        hint = " For weights (draws, items, clusters) see Draws.from_log_weights."
+        hint = ""
+        if len(one.shape) == 1 and one.dims is None:
+            hint = f" If it is one draw, save it with shape (1, {one.shape[0]})."
+        elif axes is not None and len(axes.rest) == 2:
+            hint = " For weights (draws, items, clusters) see Draws.from_log_weights."
         raise InvalidValueError(
-            f"variable {one.name!r} of {where} must have a label for every draw and item, "
-            f"(draws, items) or (chains, draws, items); got shape {one.shape}{along}."
-            + (hint if axes is not None and len(axes.rest) == 2 else "")
+            f"{what} must have a label for every draw and item, (draws, items) or (chains, draws, "
+            f"items); got shape {one.shape}{along}.{hint}"
+        )
+    if 0 in one.shape:
+        raise InvalidValueError(
+            f"{what} must hold at least one draw of at least one item; got shape {one.shape}."
         )
     if orient == "items":
         if axes.chain is not None or (one.dims or ("draw",))[axes.draw] in DRAW_DIMS - {"draw"}:

@@ -20,7 +20,7 @@ from partita.io.write import beside, replace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from partita.io.stored import Blocks
+    from partita.io.stored import StoredBlocks
 
 # An array with this attribute, True, may lack chunks: all values in them are the fill value.
 MAY_MISS = "partita_may_miss_chunks"
@@ -161,7 +161,11 @@ def check_store(path: str) -> None:
 
 
 def write_store(
-    path: str, labels: Blocks, dtype: np.dtype[Any], weights: NDArray[np.float64] | None, width: int
+    path: str,
+    labels: StoredBlocks,
+    dtype: np.dtype[Any],
+    weights: NDArray[np.float64] | None,
+    width: int,
 ) -> None:
     """Write labels (draws, items) in chunks of ``width`` items; what was at ``path`` gives way.
 

@@ -122,7 +122,7 @@ def label_store(folder: Path, shape: tuple[int, int], dtype: Any) -> Any:
             raise FileError(f"{str(path)!r} cannot be written: {said}") from None
         return store
     try:
-        found = io.open_npy(path)
+        found = io.open_stored(path)
     except PartitaError as error:
         raise FileError(f"{str(path)!r} does not hold {_WHAT} ({error}).") from None
     if found.shape != shape or found.dtype != dtype or found.chains is not None:

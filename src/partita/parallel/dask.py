@@ -111,7 +111,7 @@ class OnWorkers(DaskLabels):
     Parameters
     ----------
     handle : LabelSource
-        A handle that opens its file again where it is sent, such as :func:`partita.io.open_zarr`
+        A handle that opens its file again where it is sent, such as :func:`partita.io.open_stored`
         gives.
     """
 

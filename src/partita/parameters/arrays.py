@@ -14,7 +14,7 @@ import xarray as xr
 from partita import io
 from partita.draws import Draws
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
-from partita.io.containers import CONTAINERS, open_container
+from partita.io.containers import open_container
 from partita.io.files import kind_at
 
 if TYPE_CHECKING:
@@ -168,9 +168,7 @@ def _arrays(params: Any) -> tuple[dict[str, Any], bool]:
 def _in_file(path: str) -> dict[str, Any]:
     """The arrays of an ``.npz`` file, or the variables of NetCDF, Zarr, Parquet and R's files."""
     kind = kind_at(path)
-    if kind == "npz":
-        return dict(io.read_npz(path))
-    if kind not in CONTAINERS:
+    if kind in ("text", "npy"):
         raise InvalidValueError(
             f"`params` must be an .npz, NetCDF, Zarr, Parquet or R file, or CmdStan's CSV; got "
             f"{path!r}."
