@@ -6,16 +6,15 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import losses, validate
 from partita import search as searches
-from partita.errors import InvalidValueError, PartitaWarning
+from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
-from partita.estimation._offers import Offers
 from partita.estimation._scale import way_taken
 from partita.estimation._weight import check_wanted, for_clusters, is_to_be_chosen
 from partita.evidence import Evidence, as_evidence, can_serve
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     from partita.search import Candidate, Search
     from partita.typing import Seed
 
-_PATH_LABELS = 20_000_000  # labels kept along a path, at most
+_PATH_LABELS = 20_000_000  # labels and memberships kept along a path, at most (160 MB)
+_BATCH = 30_000_000  # labels of candidates evaluated together, at most (240 MB)
 _LEAST = 1e-9  # seconds, of a search that begins when no time is left
 _INTERRUPTED = "The search was interrupted; this is the best partition that it had found."
 _LATE = "`time_limit` was too short for all of the searches. Allow more seconds."
@@ -108,7 +108,7 @@ def estimate(
     """
     began = time.monotonic()
     n_jobs = validate.n_jobs(n_jobs)
-    with _nothing_yet():
+    with _explained():
         evidence = as_evidence(data, n_jobs=n_jobs)
         if data is not evidence:
             warn_of_disagreement(evidence)
@@ -122,24 +122,19 @@ def estimate(
         parts = tuple(searches.limited(one, time_limit) for one in parts)
     if device is not None:
         parts = searches.placed(parts, device)
-
     if n_clusters is not None:
         validate.integer("n_clusters", n_clusters, most=evidence.n_items)
-    said: dict[str, None] = {}
-
-    with _nothing_yet(parts):
+    asked = _Asked(parts, evidence, seed, n_jobs, n_clusters)
+    with _explained(parts):
         if n_clusters is not None and is_to_be_chosen(chosen):
             deadline = np.inf if time_limit is None else began + time_limit
-            found, about = for_clusters(
-                chosen, n_clusters,
-                lambda weighted: _minimise(parts, weighted, evidence, seed, n_jobs, said, deadline),
-                deadline,
-            )  # fmt: skip
-            said = said if about is None else {about: None}
+            free = replace(asked, n_clusters=None, deadline=deadline)
+            found, said = for_clusters(
+                chosen, n_clusters, lambda weighted: _minimise(weighted, free), deadline
+            )
         else:
-            found = _minimise(parts, chosen, evidence, seed, n_jobs, said, np.inf, n_clusters)
-    said |= dict.fromkeys(_open_memberships(found))
-    for one in said:
+            found, said = _minimise(chosen, asked)
+    for one in dict.fromkeys([*said, *_open_memberships(found)]):
         warnings.warn(one, PartitaWarning, stacklevel=2)
     return found
 
@@ -158,8 +153,8 @@ def _open_memberships(found: Estimate) -> Iterator[str]:
 
 
 @contextmanager
-def _nothing_yet(parts: tuple[Search, ...] = ()) -> Iterator[None]:
-    """Say of Ctrl-C why there is no answer, and what gives these searches one sooner."""
+def _explained(parts: tuple[Search, ...] = ()) -> Iterator[None]:
+    """Explain why Ctrl-C left no answer and how to get one sooner."""
     try:
         yield
     except KeyboardInterrupt as interrupt:
@@ -176,53 +171,135 @@ def _nothing_yet(parts: tuple[Search, ...] = ()) -> Iterator[None]:
         raise KeyboardInterrupt(" ".join(said)) from None
 
 
-def _minimise(
-    parts: tuple[Search, ...], loss: Loss, evidence: Evidence, seed: int, n_jobs: int,
-    said: dict[str, None], deadline: float, n_clusters: int | None = None,
-) -> Estimate:  # fmt: skip
-    """Keep the best of what the searches offer; what is there, if Ctrl-C ends them early.
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What is minimised over, apart from the loss; ``deadline`` is for all searches together."""
 
-    Only what has ``n_clusters`` clusters counts, if a number is given.
+    searches: tuple[Search, ...]
+    evidence: Evidence
+    seed: int
+    n_jobs: int
+    n_clusters: int | None = None
+    deadline: float = np.inf
 
-    Before a deadline each has the time that is left, and none but the first begins
-    when there is none. To ``said`` is added what to warn of: Ctrl-C, and time that was too short.
+
+@dataclass(eq=False)
+class _Found:
+    """What one search has offered so far: the best, the best of each rank, and how it ended."""
+
+    search: Search
+    best: Candidate | None = None
+    least: float = np.inf
+    steps: dict[int, Step] = field(default_factory=dict)
+    history: list[tuple[float, float, float]] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+    n_kept: int = 0
+    undone: str | None = None
+    interrupt: KeyboardInterrupt | None = None
+
+    def take(self, candidate: Candidate, value: float, n_clusters: int | None) -> None:
+        """Keep a candidate if it is the best, or the best of its rank."""
+        if n_clusters is None or len(np.unique(candidate.labels)) == n_clusters:
+            self.history.append((time.monotonic() - self.began, value, 1.0))
+            if self.best is None or _better(value, self.least):
+                self.best, self.least = candidate, value
+        rank = candidate.info.get("rank")
+        if rank is None:
+            return
+        before = self.steps.get(rank)
+        if before is None or _better(value, before.expected_loss):
+            soft = candidate.memberships
+            self.n_kept += candidate.labels.size + (0 if soft is None else soft.size)
+            self.steps[rank] = _step(candidate, value, keep_labels=self.n_kept <= _PATH_LABELS)
+
+
+def _minimise(loss: Loss, asked: _Asked) -> tuple[Estimate, list[str]]:
+    """Return the best of what the searches offer, and what to warn of.
+
+    Ctrl-C ends them with the best so far. Before a deadline each search has the time that is left,
+    and none but the first begins when there is none.
     """
-    children = np.random.SeedSequence(seed).spawn(len(parts))
-    winners: list[_Winner] = []
-    interrupted = False
-    late: dict[str, None] = {}
-    for part, child in zip(parts, children, strict=True):
-        left = deadline - time.monotonic()
-        if winners and left <= 0:
-            late[_LATE] = None
+    children = np.random.SeedSequence(asked.seed).spawn(len(asked.searches))
+    ends: list[_Found] = []
+    said: list[str] = []
+    for part, child in zip(asked.searches, children, strict=True):
+        left = asked.deadline - time.monotonic()
+        if any(end.best for end in ends) and left <= 0:
+            said.append(_LATE)
             break
         own = part if left == np.inf else searches.limited(part, max(left, _LEAST))
-        own = own if n_clusters is None else searches.exactly(own, n_clusters)
-        try:
-            winner = _best(own, loss, evidence, np.random.default_rng(child), n_jobs, n_clusters)
-        except KeyboardInterrupt:
-            if not winners:
-                raise
-            interrupted = True
+        own = own if asked.n_clusters is None else searches.exactly(own, asked.n_clusters)
+        ends.append(_Found(part))
+        _score(own, loss, asked, np.random.default_rng(child), ends[-1])
+        if ends[-1].interrupt is not None:
             break
-        if winner is not None:
-            winners.append(replace(winner, search=part))
-            if winner.was_cut_short:
-                interrupted = True
-                break
-    if not winners:
-        raise InvalidValueError(_none_of(parts, n_clusters))
-    best = winners[0]
-    for winner in winners[1:]:
-        if _better(winner.loss, best.loss):
-            best = winner
-    if interrupted:
-        said[_INTERRUPTED] = None
-    found = _finish(best, loss, evidence, seed, n_jobs)
-    late |= {winner.undone: None for winner in winners if winner.undone}
-    said |= late
-    ended = {"interrupted": interrupted, "cut_short": bool(late)}
-    return replace(found, info={**found.info, **{k: v for k, v in ended.items() if v}})
+    best = ends[0]
+    for end in ends[1:]:
+        if best.best is None or (end.best is not None and _better(end.least, best.least)):
+            best = end
+    interrupt = ends[-1].interrupt
+    if best.best is None:
+        raise interrupt or InvalidValueError(_none_of(asked.searches, asked.n_clusters))
+    said += [end.undone for end in ends if end.undone]
+    ended = {"interrupted": interrupt is not None, "cut_short": bool(said)}
+    found = _finish(best, best.best, loss, asked)
+    found = replace(found, info={**found.info, **{k: v for k, v in ended.items() if v}})
+    return found, [_INTERRUPTED, *said] if interrupt is not None else said
+
+
+def _score(
+    search: Search, loss: Loss, asked: _Asked, rng: np.random.Generator, found: _Found
+) -> None:
+    """Add to ``found`` what a search offers until it ends or Ctrl-C comes.
+
+    Candidates whose loss the search does not know wait and are evaluated together.
+    """
+    evidence = asked.evidence
+    waiting: list[Candidate] = []
+    together = max(1, _BATCH // evidence.n_items)
+    try:
+        offered: Any = iter(search.candidates(evidence, loss, rng=rng, n_jobs=asked.n_jobs))
+        is_full = is_over = False
+        while not is_over:
+            try:
+                waiting.append(_checked_candidate(next(offered), search, evidence.n_items))
+                is_full = waiting[-1].expected_loss is not None or len(waiting) == together
+            except StopIteration as end:
+                is_over, found.undone = True, end.value if isinstance(end.value, str) else None
+            except KeyboardInterrupt as interrupt:  # what waits is evaluated before it is raised
+                is_over, found.interrupt = True, interrupt
+            if is_full or is_over:
+                for one, value in zip(waiting, _values(waiting, loss, asked), strict=True):
+                    found.take(one, value, asked.n_clusters)
+                waiting, is_full = [], False
+    except KeyboardInterrupt as interrupt:
+        found.interrupt = interrupt
+
+
+def _checked_candidate(candidate: Any, search: Search, n_items: int) -> Candidate:
+    labels: Any = getattr(candidate, "labels", ())
+    if np.shape(labels) != (n_items,):
+        raise InvalidTypeError(
+            f"A search must yield a Candidate with one label for each of the {n_items} items; "
+            f"{searches.name_of(search)} yielded {candidate!r}."
+        )
+    found: Candidate = candidate
+    return found
+
+
+def _values(candidates: list[Candidate], loss: Loss, asked: _Asked) -> list[float]:
+    """The expected loss of each; those that the search does not know in one evaluation."""
+    unknown = [one.labels for one in candidates if one.expected_loss is None]
+    taken = np.empty(0)
+    if unknown:
+        taken = losses.expected(loss, np.stack(unknown), asked.evidence, n_jobs=asked.n_jobs)
+    bad = taken[~np.isfinite(taken)]
+    if bad.size:
+        raise InvalidValueError(
+            f"`loss` must be finite; {losses.name_of(loss)} gave {bad[0]} for a candidate."
+        )
+    new = iter(taken.tolist())
+    return [next(new) if one.expected_loss is None else one.expected_loss for one in candidates]
 
 
 def _none_of(parts: tuple[Search, ...], n_clusters: int | None) -> str:
@@ -335,56 +412,9 @@ def _usable(parts: tuple[Search, ...], evidence: Evidence, *, is_auto: bool) -> 
     return tuple(p for p in parts if can_serve(getattr(p, "needs", "either"), evidence))
 
 
-@dataclass(frozen=True, eq=False)
-class _Winner:
-    candidate: Candidate
-    search: Search
-    loss: float
-    path: tuple[Step, ...]
-    history: NDArray[np.float64]
-    was_cut_short: bool = False
-    undone: str | None = None
-
-
 def _better(new: float, old: float) -> bool:
     """Whether a loss is lower by more than rounding, so that the first of equals is kept."""
     return new < old - 1e-12 * max(1.0, abs(old))
-
-
-def _best(
-    search: Search, loss: Loss, evidence: Evidence, rng: np.random.Generator, n_jobs: int,
-    n_clusters: int | None = None,
-) -> _Winner | None:  # fmt: skip
-    best: Candidate | None = None
-    least = np.inf
-    steps: dict[int, Step] = {}
-    kept = 0
-    offers = Offers(search, loss, evidence, rng, n_jobs)
-    cut_short = False
-    began, came = time.monotonic(), []
-    try:
-        for candidate, value in offers.scored():
-            is_wanted = n_clusters is None or len(np.unique(candidate.labels)) == n_clusters
-            if is_wanted:
-                came.append((time.monotonic() - began, value, 1.0))
-            if is_wanted and (best is None or _better(value, least)):
-                best, least = candidate, value
-            rank = candidate.info.get("rank")
-            if rank is not None and (
-                rank not in steps or _better(value, steps[rank].expected_loss)
-            ):
-                soft = candidate.memberships
-                kept += candidate.labels.size + (0 if soft is None else soft.size)
-                steps[rank] = _step(candidate, value, keep_labels=kept <= _PATH_LABELS)
-    except KeyboardInterrupt:
-        if best is None:
-            raise
-        cut_short = True
-    if best is None:
-        return None
-    path = tuple(steps[rank] for rank in sorted(steps))
-    history = np.array([*best.info.get("history", ()), *came], dtype=np.float64)
-    return _Winner(best, search, float(least), path, history, cut_short, offers.undone)
 
 
 def _step(candidate: Candidate, value: float, *, keep_labels: bool) -> Step:
@@ -402,23 +432,23 @@ def _step(candidate: Candidate, value: float, *, keep_labels: bool) -> Step:
     )
 
 
-def _finish(best: _Winner, loss: Loss, evidence: Evidence, seed: int, n_jobs: int) -> Estimate:
+def _finish(end: _Found, best: Candidate, loss: Loss, asked: _Asked) -> Estimate:
     """Evaluate the winner once more, from scratch, so that what is reported is what it costs."""
-    labels = canonical(best.candidate.labels)
-    value = losses.expected(loss, labels[None, :], evidence, n_jobs=n_jobs)[0]
-    about = best.candidate.info
+    evidence, labels = asked.evidence, canonical(best.labels)
+    value = losses.expected(loss, labels[None, :], evidence, n_jobs=asked.n_jobs)[0]
+    about = best.info
     hidden = {"restart_labels", "restart_objectives", "history", "matrix", "membership_spread"}
     return Estimate(
         labels=labels,
         expected_loss=float(value),
         loss=loss,
-        search=best.search,
-        memberships=best.candidate.memberships,
-        path=best.path,
-        seed=seed,
+        search=end.search,
+        memberships=best.memberships,
+        path=tuple(end.steps[rank] for rank in sorted(end.steps)),
+        seed=asked.seed,
         item_names=evidence.item_names,
         info={"evidence": way_taken(evidence, about.get("matrix"))}
         | {k: v for k, v in about.items() if k not in hidden},
-        history=best.history,
+        history=np.array([*about.get("history", ()), *end.history], dtype=np.float64),
         membership_spread=about.get("membership_spread"),
     )

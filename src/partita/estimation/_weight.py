@@ -36,9 +36,9 @@ def check_wanted(loss: Loss, n_clusters: int | None) -> None:
 def for_clusters(
     loss: Loss,
     n_clusters: int,
-    run: Callable[[Loss], Estimate],
+    run: Callable[[Loss], tuple[Estimate, list[str]]],
     deadline: float,
-) -> tuple[Estimate, str | None]:
+) -> tuple[Estimate, list[str]]:
     """Halve the interval of weights a in [0, 2] until the estimate has ``n_clusters`` clusters.
 
     A larger a makes splitting dearer, so the number of clusters falls, though not always by one:
@@ -55,7 +55,7 @@ def for_clusters(
             break
         weighted: Any = replace(anything, a=a)
         try:
-            found = run(weighted)
+            found, told = run(weighted)
         except KeyboardInterrupt:
             if best is None:
                 raise
@@ -65,7 +65,7 @@ def for_clusters(
         if best is None or abs(found.n_clusters - n_clusters) < abs(best.n_clusters - n_clusters):
             best = found
         if found.n_clusters == n_clusters:
-            return _ended(found, late=late), None
+            return _ended(found, late=late), told
         if found.info.get("interrupted"):
             interrupted = True
             break
@@ -84,7 +84,7 @@ def for_clusters(
             f"No weight of {named} was found that gives {n_clusters} clusters; this estimate has "
             f"{best.n_clusters}. Leave the weight at a number for exactly {n_clusters}."
         )
-    return _ended(best, interrupted=interrupted, late=late), said
+    return _ended(best, interrupted=interrupted, late=late), [said]
 
 
 def _ended(found: Estimate, *, interrupted: bool = False, late: bool = False) -> Estimate:

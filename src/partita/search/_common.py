@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -55,15 +55,6 @@ class Search(Protocol):
         self, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
     ) -> Iterator[Candidate]:
         """Yield the partitions to score."""
-
-
-def offered_by(
-    search: Search, evidence: Evidence, loss: Loss, *, rng: np.random.Generator, n_jobs: int
-) -> Generator[Candidate, None, str | None]:
-    """Yield what a search supplies, and return what it says a time limit left undone."""
-    offered: Any = search.candidates(evidence, loss, rng=rng, n_jobs=n_jobs)
-    said = yield from offered
-    return said if isinstance(said, str) and said else None
 
 
 def values_of(

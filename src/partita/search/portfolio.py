@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from partita.losses import RatioLoss
-from partita.search._common import Candidate, Search, offered_by
+from partita.search._common import Candidate, Search
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,8 +59,9 @@ class Portfolio:
             )
         undone: dict[str, None] = {}
         for part in parts:
-            left = yield from offered_by(part, evidence, loss, rng=rng, n_jobs=n_jobs)
-            undone |= {left: None} if left else {}
+            offered: Any = part.candidates(evidence, loss, rng=rng, n_jobs=n_jobs)
+            left = yield from offered
+            undone |= {left: None} if isinstance(left, str) and left else {}
         return " ".join(undone) or None
 
 
