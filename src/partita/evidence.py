@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.draws import Draws, as_draws, is_few, streams
+from partita.draws import Draws, as_draws, is_few, missing_text, streams
 from partita.errors import InvalidValueError
 from partita.similarity import Similarity, posterior_similarity
 
@@ -40,6 +40,8 @@ class Evidence:
         Whether a similarity is what was given, which decides the default loss.
     source : str or None
         The store that the draws came from, wherever they are now; None for memory.
+    lacking : Draws or None
+        Draws that were given and have missing labels: the similarity alone stands for them.
     """
 
     def __init__(
@@ -50,9 +52,14 @@ class Evidence:
         n_jobs: int = 1,
         held: bool = False,
     ) -> None:
+        self.lacking: Draws | None = None
+        if draws is not None and draws.observed is not None:
+            draws, similarity = None, similarity or Similarity.from_draws(draws)
         self.is_similarity = draws is None
         if draws is None and similarity is not None:
             draws = similarity.draws
+        if draws is not None and draws.observed is not None:
+            self.lacking, draws = draws, None
         self.source = None if draws is None else _source(draws)
         self._draws = draws if draws is None or held else in_memory(draws)
         self._similarity = similarity
@@ -91,6 +98,8 @@ class Evidence:
     @property
     def draws(self) -> Draws:
         """The draws, or an error that names what works without them."""
+        if self.lacking is not None:
+            raise InvalidValueError(missing_text("This loss or search", self.lacking))
         if self._draws is None:
             raise InvalidValueError(
                 "This loss or search needs the posterior draws and only a similarity was given; "
@@ -146,6 +155,10 @@ class Evidence:
             is_small = self.n_items <= (LARGE if self.streams else _DENSE_ITEMS)
             kind = "dense" if is_small else "implicit"
             self._similarity = posterior_similarity(self.draws, kind=kind, n_jobs=self.n_jobs)
+        found = self._similarity
+        if self.lacking is not None and not found.is_dense and found.n_items <= LARGE:
+            matrix = found.to_dense(n_jobs=self.n_jobs)
+            self._similarity = Similarity._of_dense(matrix, found.item_names, self.lacking)
         return self._similarity
 
     @property

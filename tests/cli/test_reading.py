@@ -203,7 +203,7 @@ def test_other_names_are_matched_by_position_with_a_warning(shell, tmp_path):
     ("text", "said"),
     [
         ("0.5\n1\n2\n", "line 1, column 1 of .* must be a whole number or text; got '0.5'"),
-        ("item,cluster\n0,1\n1,\n", "line 3, column 2 of .* must not be missing"),
+        ("item,cluster\n0,1\n1,\n", "`labels` must not be missing for any item"),
         ("name,age,cluster\na,3,0\nb,4,0\nc,5,1\n", "an estimate that partita wrote; .* holds 2"),
     ],
 )

@@ -55,7 +55,7 @@ def test_orientation_and_names(tmp_path):
     assert items.labels.tolist() == [[1, 1, 2], [1, 2, 2]]
     assert items.item_names == ("a", "b", "c")
     assert items.assumptions[-1] == "Each row is an item, each column a draw."
-    draws = read_table(path)
+    draws = read_table(path, orient="draws")
     assert draws.labels.tolist() == [[1, 1], [1, 2], [2, 2]]
     assert draws.item_names == ("d1", "d2")
 

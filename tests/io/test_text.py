@@ -92,8 +92,8 @@ class TestHeader:
         assert "Line 1 is a header: as told." in table.assumptions
 
     def test_a_missing_label_does_not_make_a_header(self, write):
-        with pytest.raises(InvalidValueError, match=r"line 1, column 2 .* missing; got 'NA'"):
-            read_table(write("1,NA,3\n1,1,2\n"))
+        table = read_table(write("1,NA,3\n1,1,2\n"))
+        assert table.labels[table.observed].tolist() == [1, 3, 1, 1, 2]
 
     def test_text_labels_with_names_above(self, write):
         table = read_table(write("i1,i2,i3\nx,x,y\ny,x,x\n"))
@@ -166,8 +166,9 @@ class TestIndex:
         path = write(f"{top}\ngal1,1,1\ngal2,1,2\n")
         with pytest.raises(InvalidValueError, match="pass header=True if it is a header, or"):
             read_table(path)
-        assert read_table(path, header=True).labels.tolist() == [[1, 1], [1, 2]]
-        assert read_table(path, header=False, index=0).labels.shape == (3, 2)
+        assert read_table(path, header=True, orient="draws").labels.tolist() == [[1, 1], [1, 2]]
+        found = read_table(path, header=False, index=0, orient="draws")
+        assert found.labels.shape == (3, 2)
 
     @pytest.mark.parametrize("index", [3, -1, "zz", "a", 1.5, True])
     def test_must_be_there(self, write, index):
@@ -268,11 +269,6 @@ class TestErrors:
             ("inf", "whole number or text; got 'inf'"),
             ("-Infinity", "whole number or text"),
             ("1e999", "whole number or text"),
-            ("nan", "must not be missing; got 'nan'"),
-            ("NaN", "must not be missing; got 'NaN'"),
-            ("NA", "must not be missing; got 'NA'"),
-            ("", "must not be missing; got ''"),
-            ("NULL", "must not be missing"),
             ("9223372036854775808", "within 64 bits"),
             ("-9223372036854775809", "within 64 bits"),
             ("9" * 5000, "within 64 bits"),
@@ -290,6 +286,13 @@ class TestErrors:
         with pytest.raises(InvalidValueError, match=f"line {line}, column 2 of .*{words}") as error:
             read_table(write(f"{first}1,1,2\n1,1,2\n7,{cell},2\n"))
         assert len(one_line(error)) < 400
+
+    @pytest.mark.parametrize("cell", ["nan", "NaN", "NA", "", "NULL"])
+    @pytest.mark.parametrize("first", ["", "a,b,c\n"])
+    def test_a_cell_without_a_label(self, write, cell, first):
+        table = read_table(write(f"{first}1,1,2\n1,1,2\n7,{cell},2\n"))
+        assert np.argwhere(~table.observed).tolist() == [[2, 1]]
+        assert any("1 cell without a label" in said for said in table.assumptions)
 
     def test_a_blank_line_in_one_column_is_a_missing_label(self, write):
         with pytest.raises(InvalidValueError, match=r"line 2 of .* must not be blank"):

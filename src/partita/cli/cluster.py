@@ -71,8 +71,8 @@ def on_workers(arguments: argparse.Namespace) -> Draws | None:
     from partita.draws.read import around
     from partita.parallel import OnWorkers
 
-    blocks = io.open_stored(arguments.draws, orient=arguments.orient, key=arguments.key)
-    return around(OnWorkers(blocks), blocks.beside, arguments.draws, arguments.orient)
+    blocks = io.open_stored(arguments.draws, orient=arguments.orient or "draws", key=arguments.key)
+    return around(OnWorkers(blocks), blocks.beside, arguments.draws, arguments.orient or "draws")
 
 
 def _in_blocks(arguments: argparse.Namespace) -> bool:

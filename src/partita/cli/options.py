@@ -143,7 +143,14 @@ _DRAWS = ("positional arguments", _option(
 ))
 _READING = (
     "reading the draws",
-    _option("--orient", "what a row of the file is", default="draws", choices=("draws", "items")),
+    _option("--orient", "what a row of the file is; default: a draw, but of rows that have names "
+            "and are more than the columns it must be said", choices=("draws", "items")),
+    _option("--missing", "the label that stands for none, such as -1; cells without one, NA and "
+            "nan do so anyway", type=_number_or_word, metavar="LABEL"),
+    _option("--noise", "what --missing means: the item was left out, or is a cluster of its own; "
+            "default absent", choices=("absent", "singleton"), default="absent"),
+    _option("--unobserved", "the similarity, 0 to 1, of items that no draw has both of",
+            type=float, metavar="X"),
     _option("--header", "whether the first row holds names (found out if not said)",
             action=argparse.BooleanOptionalAction),
     _option("--index", "the column of row names, by position or name", type=_number_or_word),

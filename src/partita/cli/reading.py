@@ -51,6 +51,8 @@ def _draws(arguments: argparse.Namespace) -> Draws:
         header=arguments.header,
         index=arguments.index,
         stored=arguments.stored,
+        missing=arguments.missing,
+        noise=arguments.noise,
         **how,
     )
 
@@ -58,7 +60,12 @@ def _draws(arguments: argparse.Namespace) -> Draws:
 def draws_or_similarity(arguments: argparse.Namespace) -> Draws | Similarity:
     """Return the draws, or a similarity matrix if that is what the file holds."""
     if not arguments.similarity:
-        return draws(arguments)
+        found = draws(arguments)
+        if arguments.unobserved is None or found.observed is None:
+            return found
+        from partita.similarity import Similarity
+
+        return Similarity.from_draws(found, unobserved=arguments.unobserved)
     how = {"key": arguments.key, "isolate": arguments.isolate}
     if arguments.log_weights:
         from partita.similarity import Similarity
@@ -104,6 +111,8 @@ def labels(name: str, path: str, items: Sequence[str] | None = None) -> NDArray[
         names, found = known.item_names, known.labels
     else:
         table = _table_of_labels(path)
+        if table.observed is not None:
+            raise InvalidValueError(f"`{name}` must not be missing for any item of {path!r}.")
         found, names = table.labels.ravel(), table.item_names
         if 1 not in table.labels.shape:
             raise InvalidValueError(

@@ -11,7 +11,7 @@ from partita import losses, validate
 from partita.diagnostics._chains import Chains
 from partita.diagnostics._gap import Gap, scan_pairs, spread, together
 from partita.diagnostics._verdict import judge
-from partita.draws import Draws, as_draws
+from partita.draws import Draws, complete_draws
 from partita.io import Shown, to_dataset
 from partita.partitions import canonical
 
@@ -139,7 +139,7 @@ def diagnose(
     >>> print(found.verdict)
     Do not trust these draws: the chains disagree.
     """
-    chains = Chains.of(as_draws(draws))
+    chains = Chains.of(complete_draws(draws, "diagnose"))
     chosen = losses.resolve_distance(loss)
     n_jobs = validate.n_jobs(n_jobs)
     center = _center(labels, chains.draws, chosen, n_jobs)

@@ -27,10 +27,11 @@ from partita.draws._counts import (
 )
 from partita.draws._draws import Draws
 from partita.draws._log_weights import component_order, in_order, probabilities
+from partita.draws._missing import missing_text
 from partita.draws._representative import representative
 from partita.draws._stored import StoredLabels, pick_items
 from partita.draws.overlaps import METHODS, Overlap, Reported, overlap_of_draws
-from partita.draws.read import as_draws, read_draws
+from partita.draws.read import as_draws, complete_draws, read_draws
 from partita.draws.writer import DrawsWriter
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "StoredLabels",
     "as_draws",
     "cluster_sums",
+    "complete_draws",
     "component_order",
     "contingency",
     "counts_in",
@@ -53,6 +55,7 @@ __all__ = [
     "is_few",
     "is_sparse",
     "joint_counts",
+    "missing_text",
     "offsets_of",
     "overlap_of_draws",
     "own_sums",

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import _core, validate
+from partita.draws._missing import missing_text
+from partita.errors import InvalidValueError
 from partita.parallel import blocks, map_items, sum_items
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ def is_few(draws: Draws) -> bool:
 
 def offsets_of(draws: Draws) -> NDArray[np.int64]:
     """Where the rows of each draw begin, and the number of rows R at the end."""
+    if draws.observed is not None:
+        raise InvalidValueError(missing_text("This", draws))
     offsets = np.zeros(draws.n_draws + 1, dtype=np.int64)
     np.cumsum(draws.n_clusters, out=offsets[1:])
     return offsets

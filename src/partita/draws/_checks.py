@@ -14,6 +14,39 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def by_draws(data: Any, orient: str | None) -> Any:
+    """Return labels with a row for each draw, or ask where a frame seems to have other rows."""
+    if orient is None:
+        if hasattr(data, "columns") and hasattr(data, "index") and _has_item_rows(data):
+            n_rows, n_columns = data.shape
+            raise InvalidValueError(
+                f"`orient` must be given for this DataFrame of {n_rows:,} rows and {n_columns:,} "
+                "columns, which looks like a row for each item: orient='items', or orient='draws' "
+                "if each row is a draw."
+            )
+        return data
+    if validate.choice("orient", orient, ("draws", "items")) == "draws":
+        return data
+    if not hasattr(data, "T"):
+        data = np.asarray(data)
+    if data.ndim != 2:
+        raise InvalidValueError(
+            "`orient='items'` needs a row for each item and a column for each draw; got shape "
+            f"{data.shape}."
+        )
+    return data.T
+
+
+def _has_item_rows(frame: Any) -> bool:
+    """Whether rows have names of their own, or columns categories, and rows are the more."""
+    if len(frame) <= len(frame.columns):
+        return False
+    dtypes = {str(dtype) for dtype in frame.dtypes}
+    index = frame.index
+    is_named = getattr(index, "nlevels", 1) == 1 and index.dtype.kind not in "iufbmM"
+    return dtypes == {"category"} or (is_named and bool(index.is_unique))
+
+
 def column_names(data: Any) -> tuple[str, ...] | None:
     """The columns of a DataFrame, unless they only count."""
     if not hasattr(data, "columns"):

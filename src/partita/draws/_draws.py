@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import InitVar, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from partita import io, validate
-from partita.draws import _checks
+from partita.draws import _checks, _missing
 from partita.draws._arviz import to_arviz
 from partita.draws._distinct import distinct_draws
 from partita.draws._log_weights import sampled
@@ -58,6 +58,17 @@ class Draws(Shown):
     about : mapping of str to str or float, optional
         How the draws were made, such as the prior that :func:`sample_mixture` had. Draws are
         equal whatever it says.
+    observed : array-like of bool, shape (n_draws, n_items), optional
+        Which labels are there, where runs left items out; None if all are. The label that is kept
+        where it is False means nothing. NaN, None, pandas' NA and masked entries of ``labels`` are
+        left out without being asked.
+    orient : {"draws", "items"}, optional
+        What a row of ``labels`` is. A draw if None, but of a DataFrame that looks like a row an
+        item, such as columns of ``adata.obs``, it must be said.
+    missing : label or list of them, optional
+        What stands for no label, such as -1 for the noise of HDBSCAN.
+    noise : {"absent", "singleton"}
+        What ``missing`` means: the item was left out, or it is a cluster of its own.
 
     Examples
     --------
@@ -72,6 +83,12 @@ class Draws(Shown):
     array([1, 2, 5, 9, 3, 0], dtype=uint8)
     >>> draws.unique().weights
     array([2., 1.])
+
+    Of runs that left items out:
+
+    >>> runs = Draws([[0, 0, 1, -1], [-1, 0, 1, 1]], missing=-1)
+    >>> runs.observed.sum(axis=0)
+    array([1, 2, 2, 1])
     """
 
     labels: IntArray
@@ -82,11 +99,16 @@ class Draws(Shown):
     codes: NDArray[Any] = None  # type: ignore[assignment]  # made from the labels
     assumptions: tuple[str, ...] = ()
     about: Mapping[str, str | float] = field(default_factory=dict)
+    observed: NDArray[np.bool_] | None = None
+    orient: InitVar[str | None] = None
+    missing: InitVar[Any] = None
+    noise: InitVar[str] = "absent"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, orient: str | None, missing: Any, noise: str) -> None:
+        self._set("labels", _checks.by_draws(self.labels, orient))
         if self.item_names is None:
             self._set("item_names", _checks.column_names(self.labels))
-        self._fix_labels()
+        self._fix_labels(missing, noise)
         self._fix("codes", _checks.codes(self.codes, int(self.n_clusters.sum())))
         if self.weights is not None:
             self._fix("weights", validate.weights("weights", self.weights, self.n_draws).copy())
@@ -101,7 +123,7 @@ class Draws(Shown):
         self._set("traces", traces)
         self._set("about", _checks.about(self.about))
 
-    def _fix_labels(self) -> None:
+    def _fix_labels(self, missing: Any, noise: str) -> None:
         """Make labels canonical; those in a store are so already, or become so when read."""
         given: Any = self.labels
         codes: Any = self.codes
@@ -111,15 +133,22 @@ class Draws(Shown):
             given = StoredLabels.of(given)
             self._set("labels", given)
         if isinstance(given, StoredLabels):
+            if self.observed is not None or missing is not None:
+                raise InvalidValueError(
+                    "`missing` and `observed` need labels in memory; got labels in a store. Read "
+                    "them with stored=False."
+                )
             if codes is None:
                 self._set("codes", given.codes)
             return
+        given, observed = _missing.separated(given, missing, noise)
         array = validate.whole_numbers("labels", given)
         if array.ndim == 3 and 0 not in array.shape:
             validate.labels_by_chain("labels", array)
             if self.chains is None:
                 self._set("chains", np.repeat(np.arange(array.shape[0]), array.shape[1]))
             array = array.reshape(-1, array.shape[2])
+            observed = None if observed is None else observed.reshape(array.shape)
         if array.ndim != 2:
             raise InvalidValueError(
                 f"`labels` must have a row for each draw and a column for each item; got shape "
@@ -130,9 +159,19 @@ class Draws(Shown):
                 f"`labels` must hold at least one draw of at least one item; got shape "
                 f"{array.shape}."
             )
-        labels, n_clusters = counted_rows(array)
+        if self.observed is not None:
+            told = _missing.mask("observed", self.observed, array.shape)
+            observed = told if observed is None or told is None else told & observed
+        self._set("observed", observed)
+        if observed is None:
+            labels, n_clusters = counted_rows(array)
+        else:
+            self._fix("observed", observed)
+            labels, n_clusters, first = _missing.numbered(array, observed)
         if codes is None:
-            self._set("codes", first_values(labels, _checks.words_or(array, given)))
+            words = _checks.words_or(array, given)
+            found = first_values(labels, words) if observed is None else words.ravel()[first]
+            self._set("codes", found)
         self._fix("labels", labels)
         self._set("n_clusters", n_clusters)
 
@@ -185,7 +224,8 @@ class Draws(Shown):
         if not isinstance(other, Draws):
             return NotImplemented
         return (
-            np.array_equal(self.labels, other.labels)
+            np.array_equal(self._labels_there, other._labels_there)
+            and _checks.same(self.observed, other.observed)
             and np.array_equal(self.probabilities, other.probabilities)
             and _checks.same(self.chains, other.chains)
             and self.item_names == other.item_names
@@ -194,6 +234,11 @@ class Draws(Shown):
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _labels_there(self) -> IntArray:
+        """The labels, with 0 where there is none."""
+        return self.labels if self.observed is None else np.where(self.observed, self.labels, 0)
 
     def __repr__(self) -> str:
         low, high = int(self.n_clusters.min()), int(self.n_clusters.max())
@@ -206,6 +251,8 @@ class Draws(Shown):
             text.append(f"{self.n_chains} chains")
         if self.weights is not None:
             text.append("weighted")
+        if self.observed is not None:
+            text.append(f"{1 - self.observed.mean():.1%} of the labels missing")
         return f"Draws({', '.join(text)})"
 
     def take(self, index: Any) -> Draws:
@@ -226,7 +273,7 @@ class Draws(Shown):
         new.__dict__.update({one.name: self.__dict__[one.name] for one in fields(self)}, **changes)
         if new.chains is not None:
             new._set("chains", _checks.chain_numbers(new.chains, new.n_draws))
-        for name in ("labels", "weights", "chains", "codes"):
+        for name in ("labels", "weights", "chains", "codes", "observed"):
             value = getattr(new, name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
@@ -235,7 +282,7 @@ class Draws(Shown):
     def _picked(self, kept: NDArray[np.intp], **changes: Any) -> Draws:
         """Some draws, with other values; without a copy where all are kept in their order."""
         labels: Any = self.labels
-        n_clusters, codes = self.n_clusters, self.codes
+        n_clusters, codes, observed = self.n_clusters, self.codes, self.observed
         if not np.array_equal(kept, np.arange(self.n_draws)):
             codes = _checks.codes_of(codes, n_clusters, kept)
             n_clusters = n_clusters[kept]
@@ -243,8 +290,13 @@ class Draws(Shown):
                 labels = labels.take(kept)
             else:  # `take` copies whole rows, which is several times quicker than an index
                 labels = np.asarray(labels).take(kept, axis=0)
-                labels = labels.astype(smallest_dtype(int(n_clusters.max())), copy=False)
-        new = self._with(**({"labels": labels, "codes": codes} | changes))
+                if observed is None:
+                    labels = labels.astype(smallest_dtype(int(n_clusters.max())), copy=False)
+                else:
+                    observed = observed.take(kept, axis=0)
+                    observed = None if observed.all() else observed
+        own = {"labels": labels, "codes": codes, "observed": observed}
+        new = self._with(**(own | changes))
         new._set("n_clusters", n_clusters)
         return new
 
@@ -323,6 +375,7 @@ class Draws(Shown):
             codes=np.concatenate([part.codes for part in parts if coded] or [np.empty(0)]),
             assumptions=tuple(dict.fromkeys(a for part in parts for a in part.assumptions)),
             about={k: v for k, v in first.about.items() if all(p.about.get(k) == v for p in parts)},
+            observed=_missing.joined(parts),
         )
 
     @property
@@ -389,6 +442,8 @@ class Draws(Shown):
         its memberships, and what no numbering changes of each draw: ``n_clusters`` and
         ``entropy``, that of the sizes in bits.
         """
+        if self.observed is not None:
+            raise InvalidValueError(_missing.missing_text("`to_arviz`", self))
         return to_arviz(self, estimate)
 
     def save(self, path: Path) -> None:
@@ -400,6 +455,8 @@ class Draws(Shown):
             arrays["chains"] = self.chains
         if self.item_names is not None:
             arrays["item_names"] = np.array(self.item_names, dtype=np.str_)
+        if self.observed is not None:
+            arrays["observed"] = self.observed
         arrays |= {f"trace:{name}": trace for name, trace in self.traces.items()}
         arrays |= {f"about:{name}": np.array(value) for name, value in self.about.items()}
         io.write_npz(path, arrays)

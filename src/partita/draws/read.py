@@ -14,6 +14,7 @@ import numpy as np
 
 from partita import io, validate
 from partita.draws._draws import Draws
+from partita.draws._missing import missing_text
 from partita.draws.writer import partial_of, weights_beside
 from partita.errors import FileError, InvalidTypeError, InvalidValueError
 
@@ -27,12 +28,14 @@ _DIGITS = re.compile(r"([0-9]{1,18})")
 def read_draws(
     path: Path | Sequence[Path],
     *,
-    orient: str = "draws",
+    orient: str | None = None,
     header: bool | None = None,
     index: int | str | bool | None = None,
     key: str | None = None,
     stored: bool | None = None,
     isolate: bool = False,
+    missing: Any = None,
+    noise: str = "absent",
 ) -> Draws:
     """Read draws from a file or folder of any format that samplers write.
 
@@ -44,8 +47,9 @@ def read_draws(
     path : path or list of paths
         A list, or a pattern such as ``"fit_*.csv"``, is one chain a file. Nothing is ever
         unpickled.
-    orient : {"draws", "items"}
-        What a row of the file is.
+    orient : {"draws", "items"}, optional
+        What a row of the file is. A draw if None; a text file that looks like a row an item is
+        an error that asks.
     header : bool, optional
         For text: whether the first row holds names. Found out if None.
     index : int, str or False, optional
@@ -64,6 +68,10 @@ def read_draws(
         Read in a process of its own with limits of time and memory: for HDF5, Parquet, Zarr and
         R files from strangers, whose libraries a hostile file may lead to crash, to loop or to
         take all memory (SECURITY.md).
+    missing : label or list of them, optional
+        What stands for no label, such as -1. NaN, NA and empty cells are taken as missing anyway.
+    noise : {"absent", "singleton"}
+        What ``missing`` means: the item was left out, or it is a cluster of its own.
 
     Returns
     -------
@@ -71,27 +79,33 @@ def read_draws(
         Its ``assumptions`` say in words what was found out rather than told.
     """
     how: dict[str, Any] = {"orient": orient, "header": header, "index": index, "key": key}
+    gaps = {"missing": missing, "noise": noise}
     if isolate:
         if stored:
             raise InvalidValueError("`stored` must be left out with `isolate`, which reads it all.")
         how, stored = {**how, "isolate": True}, False
     if not isinstance(path, str | PathLike):
         _one_file(stored)
-        return _chains_of(list(path), how)
+        return _chains_of(list(path), how, gaps)
     text = os.fspath(path)
     if isinstance(text, str) and glob.has_magic(text) and not os.path.lexists(text):
         found = sorted(glob.glob(text), key=_by_number)
         if not found:
             raise FileError(f"{text!r} matches no file.")
         _one_file(stored)
-        return _chains_of(found, how)
+        return _chains_of(found, how, gaps)
     if isinstance(text, str):
         _say_if_unfinished(text)
     if stored is not False:
-        kept = opened_in_place(text, orient=orient, key=key, must=bool(stored))
+        kept = opened_in_place(text, orient=orient or "draws", key=key, must=bool(stored))
+        if kept is not None and missing is not None:
+            raise InvalidValueError(
+                "`missing` needs labels that are read whole; these stay in their file. Pass "
+                "stored=False."
+            )
         if kept is not None:
             return kept
-    return _from_file(text, how)
+    return _from_file(text, how, gaps)
 
 
 def _say_if_unfinished(path: str) -> None:
@@ -143,15 +157,22 @@ def stays(path: str, key: str | None) -> bool:
     return suffix in (".parquet", ".pq") or (suffix == ".npy" and key is None)
 
 
-def _with_weights(table: io.Table, path: Path, orient: str) -> io.Table:
+def _with_weights(table: io.Table, path: Path, orient: str | None) -> io.Table:
     """The table with the weights of a chain that still runs, which are in a file beside."""
     text = os.fspath(path)
-    if table.weights is not None or not isinstance(text, str) or orient != "draws":
+    if table.weights is not None or not isinstance(text, str) or orient == "items":
         return table
     return replace(table, weights=weights_beside(text, table.labels.shape[0]))
 
 
-def as_draws(data: Any, *, key: str | None = None) -> Draws:
+def as_draws(
+    data: Any,
+    *,
+    key: str | None = None,
+    orient: str | None = None,
+    missing: Any = None,
+    noise: str = "absent",
+) -> Draws:
     """Return ``data`` as draws, whatever holds them.
 
     Parameters
@@ -163,6 +184,8 @@ def as_draws(data: Any, *, key: str | None = None) -> Draws:
         samples; NumPyro's MCMC, PyMC's MultiTrace or a fit of CmdStanPy.
     key : str, optional
         The variable that holds the labels, where there are several.
+    orient, missing, noise
+        Of arrays, frames and files: see :class:`Draws`.
 
     Examples
     --------
@@ -170,10 +193,12 @@ def as_draws(data: Any, *, key: str | None = None) -> Draws:
     >>> as_draws({"z": np.zeros((2, 50, 8), int), "mu": np.zeros((2, 50))})
     Draws(100 draws of 8 items, 1 cluster, 2 chains)
     """
-    if isinstance(data, Draws):
-        return data
+    gaps = {"missing": missing, "noise": noise}
     if isinstance(data, str | PathLike) or _is_paths(data):
-        return read_draws(data, key=key)
+        return read_draws(data, key=key, orient=orient, **gaps)
+    if isinstance(data, Draws):
+        _only_for_labels(data, orient, missing)
+        return data
     if hasattr(data, "to_dense") and hasattr(data, "draws"):
         if data.draws is None:
             raise InvalidTypeError(
@@ -185,26 +210,51 @@ def as_draws(data: Any, *, key: str | None = None) -> Draws:
         return data.draws
     variables = io.variables_of(data)
     if variables is not None:
-        return _of(io.table_of(variables, key))
+        return _of(io.table_of(variables, key, orient or "draws"), **gaps)
     if key is not None:
         raise InvalidValueError(
             f"`key` must be left out for {type(data).__name__}, which holds one array; got {key!r}."
         )
-    return Draws(data)
+    return Draws(data, orient=orient, **gaps)
 
 
-def _from_file(path: Path, how: dict[str, Any]) -> Draws:
+def complete_draws(data: Any, verb: str) -> Draws:
+    """Return ``data`` as draws that have every label, or say that ``verb`` needs them."""
+    draws = as_draws(data)
+    if draws.observed is not None:
+        raise InvalidValueError(missing_text(f"`{verb}`", draws))
+    return draws
+
+
+def _only_for_labels(data: Any, orient: Any, missing: Any) -> None:
+    for name, value in (("orient", orient), ("missing", missing)):
+        if value is not None:
+            raise InvalidValueError(
+                f"`{name}` must be left out for {type(data).__name__}, which knows it already."
+            )
+
+
+def _from_file(path: Path, how: dict[str, Any], gaps: dict[str, Any]) -> Draws:
     table = io.read_table(path, **how)
     if table.label_names is not None:
         words, labels = table.label_names, table.labels
         validate.repeated_words(repr(os.fspath(path)), words, labels.size, len(labels))
-    draws = _of(_with_weights(table, path, how["orient"]))
+    draws = _of(_with_weights(table, path, how["orient"]), **_numbered(table, gaps))
     if table.label_names is not None:
         draws = draws._with(codes=np.array(table.label_names)[draws.codes])
     return draws
 
 
-def _of(found: io.Table) -> Draws:
+def _numbered(table: io.Table, gaps: dict[str, Any]) -> dict[str, Any]:
+    """What is missing among labels that are text, as the numbers that stand for it."""
+    if table.label_names is None or gaps["missing"] is None:
+        return gaps
+    given = gaps["missing"]
+    words = set(map(str, given if isinstance(given, list | tuple | set) else [given]))
+    return {**gaps, "missing": [i for i, name in enumerate(table.label_names) if name in words]}
+
+
+def _of(found: io.Table, **gaps: Any) -> Draws:
     """Draws of what was found in a file."""
     return Draws(
         found.labels,
@@ -215,6 +265,9 @@ def _of(found: io.Table) -> Draws:
         codes=found.codes,  # type: ignore[arg-type]
         assumptions=found.assumptions,
         about=found.about,
+        observed=found.observed,
+        orient="draws",
+        **gaps,
     )
 
 
@@ -227,8 +280,8 @@ def _is_paths(data: Any) -> bool:
     )
 
 
-def _chains_of(paths: Iterable[Path], how: dict[str, Any]) -> Draws:
-    parts = [_from_file(path, how) for path in paths]
+def _chains_of(paths: Iterable[Path], how: dict[str, Any], gaps: dict[str, Any]) -> Draws:
+    parts = [_from_file(path, how, gaps) for path in paths]
     if not parts:
         raise InvalidValueError("`path` must name at least one file; got an empty list.")
     if len(parts) == 1:

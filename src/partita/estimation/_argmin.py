@@ -13,6 +13,7 @@ import numpy as np
 
 from partita import losses, validate
 from partita import search as searches
+from partita.draws import missing_text
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
 from partita.estimation._scale import way_taken
@@ -398,6 +399,9 @@ def checked(
 def _servable(loss: Loss, evidence: Evidence) -> Loss:
     """The loss, if the evidence is enough for it."""
     if not can_serve(loss.needs, evidence):
+        if evidence.lacking is not None:
+            what = f"`loss` {losses.name_of(loss)!r}"
+            raise InvalidValueError(missing_text(what, evidence.lacking))
         raise InvalidValueError(
             f"`loss` {losses.name_of(loss)!r} needs the posterior draws and only a similarity "
             "was given; pass the draws, or use 'binder', 'vi-lower-bound' or 'pear'."

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from partita.evidence import Evidence
 
 _HELD, _GIVEN = "draws in memory", "a similarity was given"
+_LACKING = "draws with missing labels, through their similarity"
 
 
 def way_taken(evidence: Evidence, matrix: str | None = None) -> str:
@@ -19,6 +20,8 @@ def way_taken(evidence: Evidence, matrix: str | None = None) -> str:
 
     ``matrix`` is where the search that won had one made, "memory" or a device.
     """
+    if evidence.lacking is not None:
+        return _LACKING
     if not evidence.has_draws:
         return _GIVEN
     if matrix is not None:
@@ -29,7 +32,9 @@ def way_taken(evidence: Evidence, matrix: str | None = None) -> str:
 
 def is_plain(said: str) -> bool:
     """Whether everything was simply held, so that there is nothing to tell at a terminal."""
-    return said == _GIVEN or (said.startswith(f"{_HELD};") and "never formed" not in said)
+    return said in (_GIVEN, _LACKING) or (
+        said.startswith(f"{_HELD};") and "never formed" not in said
+    )
 
 
 def _draws(evidence: Evidence) -> str:

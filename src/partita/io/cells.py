@@ -81,6 +81,9 @@ def shown(cell: str) -> str:
     return reprlib.repr(cell.strip())
 
 
+ABSENT = -1  # the number of a cell that holds no label
+
+
 class Codes(dict[str, int]):
     """Cell to the number of its label among ``values``; each distinct cell is looked at once."""
 
@@ -89,6 +92,9 @@ class Codes(dict[str, int]):
         self.values_of: dict[Label, int] = {}
 
     def __missing__(self, cell: str) -> int:
+        if is_missing(cell):
+            self[cell] = ABSENT
+            return ABSENT
         value, values = label(cell), self.values_of
         first = next(iter(values), value)
         if type(first) is not type(value):

@@ -138,22 +138,21 @@ def _open_parquet(path: str) -> Variables:
                 table = file.read_row_group(int(i), columns=wanted, use_threads=False)
                 first = int(ends[i] - groups[i])
                 table = table.slice(max(start - first, 0), stop - max(start, first))
-                parts.append(_array(table, wanted, path))
+                parts.append(_array(table, wanted))
         return np.concatenate(parts)
 
     found = from_columns(names, dtypes, int(meta.num_rows), read, height=int(groups.max()))
     return Variables(repr(path), found, size)
 
 
-def _array(table: Any, names: Sequence[str], path: str) -> NDArray[Any]:
+def _array(table: Any, names: Sequence[str]) -> NDArray[Any]:
     """Columns of a table of Arrow side by side."""
     columns = []
     for name in names:
         column = table.column(name)
-        if column.null_count:
-            raise FileError(f"column {name!r} of {path!r} must have no missing values.")
-        array = column.to_numpy()
-        columns.append(array.astype(np.str_) if array.dtype.kind in "OU" else array)
+        array = column.to_numpy()  # None and nan where there is no value
+        is_text = array.dtype.kind in "OU" and not column.null_count
+        columns.append(array.astype(np.str_) if is_text else array)
     return np.stack(columns, axis=1)
 
 

@@ -27,6 +27,7 @@ _BESIDE = {
     "chains": Layout("iuU", ("draws",)),
     "item_names": Layout("U", ("items",)),
     "codes": Layout("iuU", ("codes",)),
+    "observed": Layout("b", ("draws", "items")),
     _TRACE + "*": Layout("biuf", ("draws",)),
     _ABOUT + "*": Layout("Uf", ()),
 }
@@ -35,7 +36,7 @@ _BESIDE = {
 def read_table(
     path: Path,
     *,
-    orient: str = "draws",
+    orient: str | None = None,
     header: bool | None = None,
     index: int | str | bool | None = None,
     key: str | None = None,
@@ -63,17 +64,18 @@ def read_table(
     Each row is a draw, each column an item.
     """
     text = path_text(path)
+    told, orient = orient, orient or "draws"
     validate.choice("orient", orient, ("draws", "items"))
     if isolate:
         from partita.io.isolated import read_isolated
 
-        how = {"orient": orient, "header": header, "index": index, "key": key}
+        how = {"orient": told, "header": header, "index": index, "key": key}
         return Table(**read_isolated("read_table", text, how))
     content = None if os.path.isdir(text) else _text_in(text)
     if content is not None:
         from partita.io.text import read_text
 
-        return read_text(content, text, orient=orient, header=header, index=index, key=key)
+        return read_text(content, text, orient=told, header=header, index=index, key=key)
     kind = kind_at(text)
     _only_for("text", text, header=header, index=index)
     if kind == "npy":
@@ -118,7 +120,7 @@ def _labels(array: NDArray[Any], one: Variable, where: str) -> NDArray[Any]:
     what = one.of(where)
     if array.ndim == 3 and one.dims is None:
         validate.labels_by_chain(what, array)
-    if array.dtype.kind == "f":
+    if array.dtype.kind == "f" and not np.isnan(array).any():
         return validate.whole_numbers(what, array)
     if array.dtype.kind == "S":
         validate.fits_in_memory(what, 4 * array.nbytes, "save the labels as integers.")
@@ -144,7 +146,9 @@ def _saved(variables: Variables, key: str | None, orient: str) -> Table:
         )
     found = variables.together([one, *beside])
     labels = _labels(found["labels"], one, variables.where).transpose(axes.order)
-    names = found.get("item_names")
+    names, observed = found.get("item_names"), found.get("observed")
+    if observed is not None and orient == "items":
+        observed = observed.T
     return Table(
         labels.reshape(n_draws, n_items),
         item_names=None if names is None else tuple(names.tolist()),
@@ -152,6 +156,7 @@ def _saved(variables: Variables, key: str | None, orient: str) -> Table:
         chains=found.get("chains", variables.chains(one, axes)),
         traces={k.removeprefix(_TRACE): v for k, v in found.items() if k.startswith(_TRACE)},
         codes=found.get("codes"),
+        observed=observed,
         about={k.removeprefix(_ABOUT): v.item() for k, v in found.items() if k.startswith(_ABOUT)},
         assumptions=("Labels are the variable 'labels': it has that name.", ROWS[orient]),
     )

@@ -84,6 +84,10 @@ class StoredBlocks:
                 part = self.rows(slice(first, last), slice(at, right))
             else:  # the next block wants the rest of these chunks
                 part = self._stripe(first, last, left, right)[:, at - left : stop - left]
+            if part.dtype.kind == "O" or (part.dtype.kind == "f" and np.isnan(part).any()):
+                raise FileError(
+                    f"{self.path!r} has missing labels, which are read whole: pass stored=False."
+                )
             out[:, at - start : at - start + part.shape[1]] = part
             at += part.shape[1]
         return out

@@ -19,11 +19,13 @@ import numpy as np
 from partita import validate
 from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.io.cells import (
+    ABSENT,
     BadCellError,
     Codes,
     Head,
     Label,
     begin,
+    is_missing,
     is_number,
     is_text,
     label,
@@ -34,6 +36,8 @@ from partita.io.columns import are_variables
 from partita.io.variables import ROWS, Table, only_count
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from partita.typing import IntArray
 
 _DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "bars", None: "white space"}
@@ -112,12 +116,13 @@ def _column(head: Head, header: bool | None, index: int | str | bool) -> int:
 
 
 def read_text(
-    content: str, path: str, *, orient: str, header: bool | None, index: int | str | bool | None,
-    key: str | None = None,
+    content: str, path: str, *, orient: str | None, header: bool | None,
+    index: int | str | bool | None, key: str | None = None,
 ) -> Table:  # fmt: skip
     """Read a whole table of text; see ``read_draws`` for the rules."""
     from partita.io import samplers
 
+    told, orient = orient, orient or "draws"
     head = begin(content, path)
     if orient == "draws" and header is not False:
         plan = _planned(head, True, index)
@@ -144,9 +149,17 @@ def read_text(
             f"{path!r} holds a header and no draws; if line {head.line} is a draw, pass "
             "header=False."
         )
+    observed = None
+    if values is not None and labels.min(initial=0) == ABSENT:
+        observed = labels != ABSENT
+        labels = np.where(observed, labels, 0)
+        if not values:
+            raise InvalidValueError(f"{path!r} must hold labels; every cell is missing.")
     if values is not None and not isinstance(values[0], str):
         labels, values = np.array(values, np.int64)[labels], None
     labels = _smallest(labels)
+    if told is None:
+        _ask(head, plan, body.row_names, labels.shape)
     _warn(head, plan, labels, header, index, orient)
     columns = head.beside(plan.index) if plan.header else []
     names = columns if orient == "draws" else [cell.strip() for cell in body.row_names]
@@ -154,11 +167,25 @@ def read_text(
         labels,
         item_names=tuple(names) if any(names) and not _counts(names) else None,
         label_names=None if values is None else tuple(map(str, values)),
-        assumptions=_assumptions(head, plan, is_text=values is not None),
+        assumptions=_assumptions(head, plan, observed, is_text=values is not None),
+        observed=observed,
     )
     table = samplers.without_predictions(table, path) if by_premium else table
-    labels = table.labels.T if orient == "items" else table.labels
-    return replace(table, labels=labels, assumptions=(*table.assumptions, ROWS[orient]))
+    if orient == "items":
+        observed = None if observed is None else observed.T
+        table = replace(table, labels=table.labels.T, observed=observed)
+    return replace(table, assumptions=(*table.assumptions, ROWS[orient]))
+
+
+def _ask(head: Head, plan: _Plan, row_names: list[str], shape: tuple[int, ...]) -> None:
+    """Refuse to guess where rows have names of their own and are more than columns."""
+    names = row_names[plan.header is True and len(row_names) > shape[0] :]
+    if shape[0] > shape[1] and len(set(names)) == len(names) > 0 and all(map(is_text, names)):
+        raise InvalidValueError(
+            f"`orient` must be given for {head.path!r}: its {shape[0]:,} rows have names of their "
+            f"own, such as {shown(names[0])}, and it has {shape[1]:,} columns. Pass orient='items' "
+            "(--orient items) if a row is an item, orient='draws' (--orient draws) if it is a draw."
+        )
 
 
 @dataclass(eq=False)
@@ -222,6 +249,12 @@ def _with_first(head: Head, plan: _Plan, body: _Body) -> tuple[IntArray, list[La
     cells = list(head.cells)
     if plan.index is not None:
         body.row_names.insert(0, cells.pop(plan.index))
+    if body.codes is None and any(map(is_missing, cells)):
+        own, below = np.unique(body.labels, return_inverse=True)
+        known = Codes()
+        for value in own.tolist():
+            known[str(value)]
+        body = replace(body, labels=below.reshape(body.labels.shape), codes=known)
     known, codes = Codes() if body.codes is None else body.codes, array("i")
     if body.codes is None:  # whole numbers, which stand for themselves
         known[str(body.labels.flat[0])]
@@ -346,7 +379,9 @@ def _is_run(values: IntArray) -> bool:
     return bool((values == np.arange(first, first + values.size)).all())
 
 
-def _assumptions(head: Head, plan: _Plan, *, is_text: bool) -> tuple[str, ...]:
+def _assumptions(
+    head: Head, plan: _Plan, observed: NDArray[np.bool_] | None, *, is_text: bool
+) -> tuple[str, ...]:
     cells = f"Cells are separated by {_DELIMITERS[head.delimiter]}."
     said = ["There is one column." if head.width == 1 else cells]
     if head.n_comments:
@@ -358,4 +393,9 @@ def _assumptions(head: Head, plan: _Plan, *, is_text: bool) -> tuple[str, ...]:
     if plan.index is not None:
         is_index = f"Column {plan.index + 1} is an index"
     said.append(f"{is_index}: {plan.index_why}.")
+    if observed is not None:
+        said.append(
+            f"{validate.count_text(int((~observed).sum()), 'cell')} without a label: the items "
+            "were left out of those draws."
+        )
     return (*said, "Labels are text, and stand as numbers.") if is_text else tuple(said)

@@ -63,6 +63,8 @@ class Table:
         As saved with a ``Draws``.
     assumptions : tuple of str
         A sentence for everything that the file did not say outright.
+    observed : array of bool, shape (n_draws, n_items), optional
+        Which labels are there, if some are not.
     """
 
     labels: NDArray[Any]
@@ -74,6 +76,7 @@ class Table:
     codes: NDArray[Any] | None = None
     assumptions: tuple[str, ...] = ()
     about: dict[str, str | float] = field(default_factory=dict)
+    observed: NDArray[np.bool_] | None = None
 
 
 class Axes(NamedTuple):
@@ -246,7 +249,8 @@ class Variables:
         if axes.chain is not None:
             box[axes.chain] = (0, 1)
         head = self.part(one, tuple(box))
-        return bool(np.isfinite(head).all() and (head == np.round(head)).all())
+        there = head[~np.isnan(head)]
+        return bool(there.size and np.isfinite(there).all() and (there == np.round(there)).all())
 
     def coordinate(self, one: Variable, axis: int) -> NDArray[Any] | None:
         """Return the values that belong to an axis of a variable, where there are any."""

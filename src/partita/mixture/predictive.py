@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import _core, validate
-from partita.draws import Draws, Reported, as_draws, overlap_of_draws
+from partita.draws import Draws, Reported, complete_draws, overlap_of_draws
 from partita.errors import InvalidValueError
 from partita.io import Shown
 from partita.mixture import partition_priors, priors
@@ -194,7 +194,7 @@ class _Model:
         concentration: Any,
         needed: tuple[str, ...] = ("prior", "partition"),
     ) -> _Model:
-        draws = as_draws(draws)
+        draws = complete_draws(draws, "join_probabilities")
         data, _ = read_data(X)
         if data.shape[0] != draws.n_items:
             raise InvalidValueError(

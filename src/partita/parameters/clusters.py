@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
-from partita.draws import METHODS, Draws, Overlap, Reported, as_draws, overlap_of_draws
+from partita.draws import METHODS, Draws, Overlap, Reported, complete_draws, overlap_of_draws
 from partita.errors import InvalidValueError, PartitaWarning
 from partita.mixture import Parameters
 from partita.parallel import blocks
@@ -99,7 +99,7 @@ def cluster_parameters(
             "`method` must be 'items' or 'conditional' with by='item'; got 'align', which matches "
             "components."
         )
-    given = as_draws(draws)
+    given = complete_draws(draws, "cluster_parameters")
     mixture = draws if isinstance(draws, MarginalizedMixture) and method != "conditional" else None
     reported = Reported.of(estimate_or_labels, given.n_items)
     overlap = (

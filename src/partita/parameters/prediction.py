@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partita import io, validate
-from partita.draws import Reported, as_draws, overlap_of_draws
+from partita.draws import Reported, complete_draws, overlap_of_draws
 from partita.errors import InvalidValueError
 from partita.parameters.arrays import check_has_codes, positions_of
 from partita.parameters.marginalized import MarginalizedMixture
@@ -62,7 +62,7 @@ def predict_memberships(
     array([[0.8, 0.2, 0. ]])
     """
     validate.choice("method", method, ("align", "items"))
-    given = as_draws(draws)
+    given = complete_draws(draws, "predict_memberships")
     reported = Reported.of(estimate_or_labels, given.n_items)
     new = io.read_weights(log_weights_new).array
     m, _, width = new.shape

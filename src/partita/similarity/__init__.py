@@ -1,7 +1,7 @@
 """The posterior similarity matrix π̂ (eq. 4) as an operator, whatever stands behind it.
 
-Four backings, one file each, none importing another: a dense matrix, a matrix on a device, the
-draws themselves, and the responsibilities of a marginalised mixture.
+Five backings, one file each, none importing another: a dense matrix, a matrix on a device, the
+draws themselves, draws with missing labels, and the responsibilities of a marginalised mixture.
 """
 
 from __future__ import annotations

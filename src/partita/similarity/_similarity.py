@@ -16,6 +16,7 @@ from partita.similarity import _dense, _device, _responsibilities
 from partita.similarity._dense import Dense
 from partita.similarity._device import OnDevice
 from partita.similarity._implicit import Implicit
+from partita.similarity._partial import Partial
 from partita.similarity._responsibilities import Responsibilities
 
 if TYPE_CHECKING:
@@ -85,9 +86,16 @@ class Similarity(Shown):
         return cls._of(Dense(array), item_names, draws)
 
     @classmethod
-    def from_draws(cls, draws: Any) -> Similarity:
-        """Return the similarity of draws without forming it: memory stays that of the draws."""
+    def from_draws(cls, draws: Any, *, unobserved: float | None = None) -> Similarity:
+        """Return the similarity of draws without forming it: memory stays that of the draws.
+
+        ``unobserved`` is as for :func:`posterior_similarity`.
+        """
         draws = as_draws(draws)
+        if unobserved is not None:
+            unobserved = validate.real("unobserved", unobserved, low=0, high=1)
+        if draws.observed is not None:
+            return cls._of(Partial(draws, unobserved), draws.item_names, draws)
         return cls._of(Implicit(draws), draws.item_names, draws)
 
     @classmethod
@@ -214,6 +222,7 @@ class Similarity(Shown):
             Dense: "dense",
             OnDevice: f"dense, on {self.device}",
             Implicit: "implicit, from draws",
+            Partial: "implicit, from draws with missing labels",
             Responsibilities: "implicit, from responsibilities",
         }[type(self._backing)]
         return f"Similarity({validate.count_text(self.n_items, 'item')}, {kind})"
@@ -263,6 +272,31 @@ class Similarity(Shown):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
         return np.array(self.to_dense(), dtype=dtype, copy=copy)
 
+    def observed_together(self, rows: Any, cols: Any) -> FloatArray:
+        """Return in how many draws, or in what share of their weight, two items both have a label.
+
+        Of a similarity made from draws; each of ``rows`` and ``cols`` a slice, a mask or positions.
+
+        Examples
+        --------
+        >>> runs = posterior_similarity([[0, 0, None], [0, 1, 1]])
+        >>> runs.observed_together([0], slice(None))
+        array([[2., 2., 1.]])
+        """
+        if self._draws is None:
+            raise InvalidValueError(
+                "`observed_together` needs the draws that the similarity was made from; this one "
+                "was given as a matrix."
+            )
+        picked = [
+            np.atleast_1d(validate.positions(name, index, self.n_items))
+            for name, index in (("rows", rows), ("cols", cols))
+        ]
+        if self._draws.observed is not None:
+            return Partial(self._draws).together(picked[0], picked[1])
+        total = 1.0 if self._draws.weights is not None else float(self._draws.n_draws)
+        return np.full((picked[0].size, picked[1].size), total)
+
     def diagonal(self) -> NDArray[np.float64]:
         """Return the diagonal: ones, since an item is always with itself."""
         return np.ones(self.n_items)
@@ -295,11 +329,13 @@ def posterior_similarity(
     dtype: Any = None,
     n_jobs: int | None = -1,
     device: Any = None,
+    unobserved: float | None = None,
 ) -> Similarity:
     """Estimate the posterior similarity matrix π̂ of eq. 4.
 
     Entry (i, j) is the share of draws, or of their weight, in which items i and j are together:
-    an exact count over the number of draws.
+    an exact count over the number of draws. Of draws that leave items out, only those count that
+    have both (:meth:`Similarity.observed_together` says how many).
 
     Parameters
     ----------
@@ -314,6 +350,8 @@ def posterior_similarity(
     device : str, optional
         Count on a GPU and leave the matrix there: "cuda", "cuda:1", or with the library named,
         "torch:cuda", "cupy:cuda", "torch:cpu". What NMF does with it happens there too.
+    unobserved : float, optional
+        What a pair of items counts as that no draw has both of, from 0 to 1. An error if None.
 
     Returns
     -------
@@ -327,7 +365,7 @@ def posterior_similarity(
            [0. , 0.5, 1. ]])
     """
     validate.choice("kind", kind, ("dense", "implicit"))
-    implicit = Similarity.from_draws(draws)
+    implicit = Similarity.from_draws(draws, unobserved=unobserved)
     if devices.resolve(device) is not None:
         if kind == "implicit":
             raise InvalidValueError(

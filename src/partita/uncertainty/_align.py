@@ -132,7 +132,7 @@ def align_memberships(
     >>> aligned.elsewhere.round(3)
     array([0.   , 0.   , 0.   , 0.333])
     """
-    given = positive_draws(draws)
+    given = positive_draws(draws, "align_memberships")
     center = labels_of(labels, given)
     validate.choice("method", method, ("hungarian", "stephens"))
     validate.integer("max_iter", max_iter, least=1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import losses, validate
-from partita.draws import Draws, as_draws
+from partita.draws import Draws, complete_draws
 from partita.io import Shown, to_dataset
 from partita.uncertainty._given import labels_of
 
@@ -165,7 +165,7 @@ def credible_ball(
     >>> credible_ball([0, 0, 1, 1], draws, prob=0.8).radius
     0.0
     """
-    given = as_draws(draws)
+    given = complete_draws(draws, "credible_ball")
     center = labels_of(labels, given)
     chosen = losses.distance_of(labels) if loss is None else losses.resolve_distance(loss)
     prob = validate.real("prob", prob, low=0, high=1, open_low=True)

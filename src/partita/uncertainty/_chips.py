@@ -270,7 +270,7 @@ def chips(
     >>> found.at(0.7).labels
     array([0, 0, 1, 1])
     """
-    given = positive_draws(draws)
+    given = positive_draws(draws, "chips")
     prob = validate.real("prob", prob, low=0, high=1, open_low=True)
     width = validate.integer("width", width, least=1, most=4_096)
     begun = _start(start, given.n_items)

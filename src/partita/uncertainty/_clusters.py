@@ -10,7 +10,7 @@ from partita import _core, validate
 from partita.diagnostics import monte_carlo_error
 from partita.draws import Draws, as_draws
 from partita.parallel import blocks, map_blocks
-from partita.uncertainty._given import item_index, labels_of, positive_draws
+from partita.uncertainty._given import draws_or_similarity, item_index, labels_of
 from partita.uncertainty._items import mean_similarity
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = -1) -
     Parameters
     ----------
     estimate : Estimate or array-like of shape (n,)
-    draws : Draws or anything that can become one
+    draws : Draws, Similarity or anything that can become draws
+        Of a similarity alone, or of draws with missing labels, there is no ``probability``, as
+        ``table.attrs["left_out"]`` says.
     n_jobs : int
         Threads; -1, the default, is every core.
 
@@ -53,15 +55,15 @@ def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = -1) -
     """
     import pandas as pd
 
-    given = positive_draws(draws)
-    labels = labels_of(estimate, given)
+    given, operator = draws_or_similarity(draws)
+    labels = labels_of(estimate, operator)
     sizes = np.bincount(labels)
     n_jobs = validate.n_jobs(n_jobs)
-    similarity = mean_similarity(labels, given, n_jobs=n_jobs)
+    similarity = mean_similarity(labels, operator, n_jobs=n_jobs)
     own = similarity[np.arange(labels.size), labels]
     alone = np.isnan(own)
     cohesion = np.bincount(labels, np.where(alone, 0.0, own)) / sizes
-    names = item_index(given)
+    names = item_index(operator)
     exemplars = [
         int(of_k[np.where(alone[of_k], 1.0, own[of_k]).argmax()])
         for of_k in (np.flatnonzero(labels == k) for k in range(sizes.size))
@@ -70,10 +72,12 @@ def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = -1) -
         "size": sizes,
         "cohesion": np.where(sizes > 1, cohesion, np.nan),
         **_nearest(similarity, labels, sizes),
-        "probability": _intact(labels, sizes, given, n_jobs),
+        **({} if given is None else {"probability": _intact(labels, sizes, given, n_jobs)}),
         "exemplar": [names[i] for i in exemplars],
     }
-    return pd.DataFrame(columns, index=pd.RangeIndex(sizes.size, name="cluster"))
+    table = pd.DataFrame(columns, index=pd.RangeIndex(sizes.size, name="cluster"))
+    table.attrs["left_out"] = ("probability",) if given is None else ()
+    return table
 
 
 def _nearest(

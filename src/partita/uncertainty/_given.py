@@ -7,29 +7,43 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import io, validate
-from partita.draws import Draws, as_draws
+from partita.draws import Draws, complete_draws
+from partita.evidence import as_evidence
 from partita.partitions import canonical
+from partita.similarity import Similarity
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
 
-def positive_draws(data: Any) -> Draws:
-    """Return ``data`` as draws, without those of weight zero."""
-    draws = as_draws(data)
+def positive_draws(data: Any, verb: str) -> Draws:
+    """Return ``data`` as complete draws, without those of weight zero."""
+    return _positive(complete_draws(data, verb))
+
+
+def draws_or_similarity(data: Any) -> tuple[Draws | None, Similarity]:
+    """Return complete draws, if there are any, and the similarity as an operator."""
+    evidence = as_evidence(data)
+    if not evidence.has_draws:
+        return None, evidence.similarity
+    draws = _positive(evidence.draws)
+    return draws, Similarity.from_draws(draws)
+
+
+def _positive(draws: Draws) -> Draws:
     if draws.weights is None or (draws.weights > 0).all():
         return draws
     return draws.take(draws.weights > 0)
 
 
-def labels_of(partition: Any, draws: Draws) -> NDArray[np.int64]:
+def labels_of(partition: Any, draws: Draws | Similarity) -> NDArray[np.int64]:
     """Return the canonical labels of an estimate or a label vector of the same items as draws."""
     labels = getattr(partition, "labels", partition)
     return canonical(validate.labels("labels", labels, n_items=draws.n_items))
 
 
-def item_index(draws: Draws) -> pd.Index[Any]:
+def item_index(draws: Draws | Similarity) -> pd.Index[Any]:
     """Return the names of the items, or their numbers, as the index of a frame."""
     return io.item_index(draws.item_names, draws.n_items)
 

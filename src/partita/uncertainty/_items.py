@@ -11,7 +11,7 @@ from partita.draws import Draws, SparseCounts, contingency, offsets_of, own_valu
 from partita.parallel import blocks
 from partita.similarity import Similarity
 from partita.uncertainty._align import align_memberships
-from partita.uncertainty._given import item_index, labels_of, one_hot, positive_draws
+from partita.uncertainty._given import draws_or_similarity, item_index, labels_of, one_hot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from partita.typing import Doubles
 
+_FROM_DRAWS = ("probability", "entropy", "expected_vi")  # columns that need whole draws
 _SUMS = 20_000_000  # sums over clusters of draws held at a time
 
 
@@ -29,7 +30,9 @@ def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = -1) -> p
     ----------
     estimate : Estimate or array-like of shape (n,)
         With memberships, as from NMF, they are in the table too.
-    draws : Draws or anything that can become one
+    draws : Draws, Similarity or anything that can become draws
+        Of a similarity alone, or of draws with missing labels, there are the columns up to
+        ``runner_up_similarity``; ``table.attrs["left_out"]`` names the others.
     n_jobs : int
         Threads; -1, the default, is every core.
 
@@ -58,32 +61,37 @@ def item_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = -1) -> p
     """
     import pandas as pd
 
-    given = positive_draws(draws)
-    labels = labels_of(estimate, given)
+    given, operator = draws_or_similarity(draws)
+    labels = labels_of(estimate, operator)
     n_jobs = validate.n_jobs(n_jobs)
-    similarity = mean_similarity(labels, given, n_jobs=n_jobs)
+    similarity = mean_similarity(labels, operator, n_jobs=n_jobs)
     everyone = np.arange(labels.size)
-    aligned = align_memberships(labels, given, n_jobs=n_jobs)
     columns: dict[str, Any] = {"cluster": labels}
     memberships = getattr(estimate, "memberships", None)
     if memberships is not None:
         columns["membership"] = np.asarray(memberships)[everyone, labels]
     columns["own_similarity"] = similarity[everyone, labels]
     columns |= _runner_up(similarity, labels)
-    columns["probability"] = aligned.memberships[everyone, labels]
-    columns["entropy"] = aligned.entropy
-    columns["expected_vi"] = _vi_shares(labels, given, n_jobs=n_jobs)
-    return pd.DataFrame(columns, index=item_index(given))
+    if given is not None:
+        aligned = align_memberships(labels, given, n_jobs=n_jobs)
+        columns["probability"] = aligned.memberships[everyone, labels]
+        columns["entropy"] = aligned.entropy
+        columns["expected_vi"] = _vi_shares(labels, given, n_jobs=n_jobs)
+    table = pd.DataFrame(columns, index=item_index(operator))
+    table.attrs["left_out"] = () if given is not None else _FROM_DRAWS
+    return table
 
 
 def mean_similarity(
-    labels: NDArray[np.int64], draws: Draws, *, n_jobs: int = 1
+    labels: NDArray[np.int64], operator: Similarity, *, n_jobs: int = 1
 ) -> NDArray[np.float64]:
     """Return the (n, K) mean similarity of items to the others of each cluster; nan to nobody."""
     x = one_hot(labels)
-    operator = Similarity.from_draws(draws)
+    draws = operator.draws
+    whole = draws is None or draws.observed is not None
+    width = x.shape[1] if draws is None or whole else _SUMS // int(draws.n_clusters.sum())
     sums = np.empty_like(x)
-    for some in blocks(x.shape[1], _SUMS // int(draws.n_clusters.sum())):
+    for some in blocks(x.shape[1], max(1, width)):
         sums[:, some] = operator.matmul(x[:, some], n_jobs=n_jobs)
     others = x.sum(axis=0) - x
     means = np.where(others > 0, (sums - x) / np.maximum(others, 1.0), np.nan)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import losses, validate
-from partita.draws import Draws, as_draws
+from partita.draws import Draws, complete_draws
 from partita.errors import InvalidValueError
 from partita.io import Shown, to_dataset
 from partita.parallel import progress
@@ -141,7 +141,7 @@ def summarize_modes(
     >>> modes.weights
     array([0.7, 0.3])
     """
-    given = as_draws(draws)
+    given = complete_draws(draws, "summarize_modes")
     for name, value in (("max_modes", max_modes), ("n_init", n_init), ("batch_size", batch_size)):
         validate.integer(name, value, least=1)
     distinct = given.unique()

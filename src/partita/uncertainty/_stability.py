@@ -107,7 +107,7 @@ def loss_error(
     >>> found.value, found.rival.tolist(), found.clear
     (0.09375, [0, 0, 0, 1], True)
     """
-    given = positive_draws(draws)
+    given = positive_draws(draws, "loss_error")
     labels = labels_of(estimate, given)
     chosen = _own_loss(estimate, loss)
     n_jobs = validate.n_jobs(n_jobs)
@@ -189,7 +189,7 @@ def stability(
     """
     import pandas as pd
 
-    given = positive_draws(draws)
+    given = positive_draws(draws, "stability")
     labels = labels_of(estimate, given)
     chosen, how, seed = _own_way(estimate, loss, search, rng)
     n_jobs = validate.n_jobs(n_jobs)
