@@ -145,9 +145,11 @@ class Partial:
         ends = np.cumsum(np.bincount(labels, minlength=n_clusters))
         for own in np.split(order, ends[:-1]):
             parts = blocks(own.size, _ROWS)
-            found = map_blocks(
-                lambda part, own=own: self.block(own[part], own).sum(axis=1), parts, n_jobs=n_jobs
-            )
+
+            def sums(part: slice, own: IntArray = own) -> NDArray[np.float64]:
+                return np.asarray(self.block(own[part], own).sum(axis=1), dtype=np.float64)
+
+            found = map_blocks(sums, parts, n_jobs=n_jobs)
             out[own] = np.concatenate([*found, np.empty(0)])
         return out
 
