@@ -46,7 +46,7 @@ def label(cell: str) -> Label:
                 "Put a letter before such labels to make them text"
             )
         return value
-    if text in _MISSING:
+    if is_missing(text):
         raise BadCellError(f"must not be missing; {got}. Every draw needs a label for every item")
     if not _NUMBER.fullmatch(text):
         if _SEPARATED.fullmatch(text):
@@ -73,7 +73,12 @@ def is_number(cell: str) -> bool:
 
 def is_text(cell: str) -> bool:
     """Whether a cell is neither a number nor missing."""
-    return cell.strip() not in _MISSING and not is_number(cell)
+    return not is_missing(cell) and not is_number(cell)
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell is empty or says that there is no value."""
+    return cell.strip() in _MISSING
 
 
 def shown(cell: str) -> str:
