@@ -69,8 +69,8 @@ def test_a_chain_that_broke_off_is_carried_on_with(tmp_path):
     writer = pt.DrawsWriter(path)
     write(writer, [0, 1])
     writer.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
-    with open(tmp_path / "chain.part.weights", "ab") as file:
-        file.write(np.float64(7.0).tobytes())  # of a third draw, which was not written
+    with open(writer.partial, "ab") as file:
+        file.write(ROWS[2].astype("<i4").tobytes())  # a third draw, cut off before its weight
     expected = pt.Draws(ROWS[:2], weights=WEIGHTS[:2])
     assert pt.read_draws(writer.partial) == expected
     with pt.DrawsWriter(path, resume=True) as again:
@@ -98,9 +98,7 @@ def test_a_disk_that_fills_up_as_it_is_closed(tmp_path, monkeypatch, earlier):
             patch.setattr(os, name, full)
             with pytest.raises(pt.errors.FileError, match=r"No space left.*part\.npy'; close the"):
                 writer.close()
-        assert sorted(os.listdir(tmp_path)) == sorted(
-            [*before, "chain.part.npy", "chain.part.weights"]
-        )
+        assert sorted(os.listdir(tmp_path)) == sorted([*before, "chain.part.npy"])
         if earlier:
             assert pt.read_draws(path).n_draws == 1
     write(writer, [2])

@@ -72,7 +72,7 @@ def on_workers(arguments: argparse.Namespace) -> Draws | None:
     from partita.parallel import OnWorkers
 
     blocks = io.open_stored(arguments.draws, orient=arguments.orient or "draws", key=arguments.key)
-    return around(OnWorkers(blocks), blocks.beside, arguments.draws, arguments.orient or "draws")
+    return around(OnWorkers(blocks), blocks.beside)
 
 
 def _in_blocks(arguments: argparse.Namespace) -> bool:

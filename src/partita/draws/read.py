@@ -15,7 +15,7 @@ import numpy as np
 from partita import io, validate
 from partita.draws._draws import Draws
 from partita.draws._missing import missing_text
-from partita.draws.writer import partial_of, weights_beside
+from partita.draws.writer import partial_of
 from partita.errors import FileError, InvalidTypeError, InvalidValueError
 
 if TYPE_CHECKING:
@@ -141,12 +141,12 @@ def opened_in_place(path: str, *, orient: str, key: str | None, must: bool) -> D
     labels = io.open_stored(path, orient=orient, key=key)
     if not must and labels.shape[0] * labels.shape[1] * labels.dtype.itemsize < room:
         return None
-    return around(labels, labels.beside, path, orient)
+    return around(labels, labels.beside)
 
 
-def around(labels: Any, beside: io.Table, path: Path, orient: str) -> Draws:
+def around(labels: Any, beside: io.Table) -> Draws:
     """Draws whose labels stay where they are, with what the file says of them beside."""
-    return _of(_with_weights(replace(beside, labels=labels), path, orient))
+    return _of(replace(beside, labels=labels))
 
 
 def stays(path: str, key: str | None) -> bool:
@@ -155,14 +155,6 @@ def stays(path: str, key: str | None) -> bool:
     if os.path.isdir(path) or suffix == ".zarr":
         return True
     return suffix in (".parquet", ".pq") or (suffix == ".npy" and key is None)
-
-
-def _with_weights(table: io.Table, path: Path, orient: str | None) -> io.Table:
-    """The table with the weights of a chain that still runs, which are in a file beside."""
-    text = os.fspath(path)
-    if table.weights is not None or not isinstance(text, str) or orient == "items":
-        return table
-    return replace(table, weights=weights_beside(text, table.labels.shape[0]))
 
 
 def as_draws(
@@ -239,7 +231,7 @@ def _from_file(path: Path, how: dict[str, Any], gaps: dict[str, Any]) -> Draws:
     if table.label_names is not None:
         words, labels = table.label_names, table.labels
         validate.repeated_words(repr(os.fspath(path)), words, labels.size, len(labels))
-    draws = _of(_with_weights(table, path, how["orient"]), **_numbered(table, gaps))
+    draws = _of(table, **_numbered(table, gaps))
     if table.label_names is not None:
         draws = draws._with(codes=np.array(table.label_names)[draws.codes])
     return draws

@@ -23,75 +23,97 @@ if TYPE_CHECKING:
     from partita.typing import Path
 
 _SO_FAR = "The draws so far are in it"
-_LABEL = np.dtype("<i4")  # of labels until the writer is closed: no later draw may need a wider one
-_WEIGHT = np.dtype("<f8")
-_LEAST_HEADER = 128  # bytes; a shorter file was left while its header was written
+_LEAST_HEADER = 64  # bytes; a shorter file was left while its header was written
 _AT_ONCE = 1 << 24  # labels copied at once when a writer is closed
 
 
-class _Appended:
-    """An ``.npy`` file to which rows are appended.
+def _record(n_items: int, *, weighted: bool) -> np.dtype[Any]:
+    """A draw in the file: labels of 32 bits, so that no later draw needs wider ones."""
+    fields: list[Any] = [("labels", "<i4", (n_items,))]
+    return np.dtype(fields + [(io.WEIGHTS, "<f8")] * weighted)
 
-    Its header says that it has no rows. Readers count those that are there in full, so the file is
+
+class _Records:
+    """An ``.npy`` file to which draws are appended.
+
+    Its header says that it has none. Readers count those that are there in full, so the file is
     whole at every moment.
     """
 
-    def __init__(self, path: str, dtype: np.dtype[Any], *, resume: bool = False) -> None:
-        self.path, self.dtype = path, dtype
-        self.n_columns = self.n_rows = self._begin = 0
+    def __init__(self, path: str, *, resume: bool) -> None:
+        self.path = path
+        self.dtype: np.dtype[Any] | None = None  # known from the first draw on
+        self.n_draws = self._begin = 0
         with _said(path, _SO_FAR):
             self._file = open(path, "r+b" if resume else "w+b", buffering=0)  # noqa: SIM115
         try:
             if os.path.getsize(path) >= _LEAST_HEADER:
-                self._find_rows()
-            self.keep(self.n_rows)
+                self._find_draws()
+            self.keep()
         except BaseException:
             self._file.close()
             raise
 
-    def _find_rows(self) -> None:
+    @property
+    def n_items(self) -> int:
+        """The number of items, 0 before the first draw."""
+        return 0 if self.dtype is None else int(self.dtype["labels"].shape[0])
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the draws have weights."""
+        return self.dtype is not None and io.WEIGHTS in (self.dtype.names or ())
+
+    def _find_draws(self) -> None:
         try:
-            version = np.lib.format.read_magic(self._file)
+            np.lib.format.read_magic(self._file)
             shape, _, dtype = np.lib.format.read_array_header_1_0(self._file)
         except ValueError as error:
             raise FileError(f"{self.path!r} is no .npy file ({error}); move it away.") from None
-        if (version, len(shape), shape[:1], dtype) != ((1, 0), 2, (0,), self.dtype):
+        sizes = [] if dtype.names is None else [*dtype[0].shape, len(dtype.names) == 2]
+        if len(sizes) != 2 or dtype != _record(sizes[0], weighted=sizes[1]) or shape != (0,):
             raise FileError(
-                f"{self.path!r} holds {shape} {dtype}, not draws that a DrawsWriter of this "
-                "version left; move it away."
+                f"{self.path!r} does not hold draws that a DrawsWriter of this version left; move "
+                "it away."
             )
-        self.n_columns, self._begin = shape[1], self._file.tell()
-        held = os.path.getsize(self.path) - self._begin
-        self.n_rows = held // (dtype.itemsize * self.n_columns)
+        self.dtype, self._begin = dtype, self._file.tell()
+        self.n_draws = (os.path.getsize(self.path) - self._begin) // dtype.itemsize
 
-    def append(self, row: NDArray[Any]) -> None:
-        """Add a row. One that could not be written whole is cut off again."""
+    def append(self, labels: NDArray[Any], weight: float | None) -> None:
+        """Add a draw. One that could not be written whole is cut off again."""
         with _said(self.path, _SO_FAR):
             try:
-                if not self._begin:
-                    form = {"descr": self.dtype.str, "fortran_order": False, "shape": (0, row.size)}
+                if self.dtype is None:
+                    self.dtype = _record(labels.size, weighted=weight is not None)
+                    form = {"descr": self.dtype.descr, "fortran_order": False, "shape": (0,)}
                     np.lib.format.write_array_header_1_0(self._file, form)
-                    self.n_columns, self._begin = row.size, self._file.tell()
-                rest = memoryview(row.astype(self.dtype).tobytes())
+                    self._begin = self._file.tell()
+                record = np.zeros((), self.dtype)
+                record["labels"] = labels
+                if weight is not None:
+                    record[io.WEIGHTS] = weight
+                rest = memoryview(record.tobytes())
                 while rest:
                     rest = rest[self._file.write(rest) :]
             except BaseException:
                 with suppress(OSError):
-                    self.keep(self.n_rows)
+                    self.keep()
                 raise
-            self.n_rows += 1
+            self.n_draws += 1
 
-    def keep(self, n_rows: int) -> None:
-        """Cut off what follows the first rows."""
-        size = self._begin + n_rows * self.n_columns * self.dtype.itemsize
+    def keep(self) -> None:
+        """Cut off what follows the draws that count."""
+        if not self.n_draws:
+            self.dtype, self._begin = None, 0
+        size = self._begin + self.n_draws * (0 if self.dtype is None else self.dtype.itemsize)
         self._file.truncate(size)
         self._file.seek(size)
-        self.n_rows = n_rows
 
     def leave(self) -> None:
-        """Close the file. Without a row it is removed."""
+        """Close the file. Without a draw it is removed."""
+        self.keep()
         self._file.close()
-        if not self.n_rows:
+        if not self.n_draws:
             with suppress(OSError):
                 os.remove(self.path)
 
@@ -181,30 +203,22 @@ class DrawsWriter:
                 f"{os.fspath(path)!r} is a chain that is finished, with nothing to resume: write "
                 "to another path, or begin anew in its place with resume=False."
             )
-        goes_on = bool(resume and is_there)
-        self._labels: _Appended | None = _Appended(self.partial, _LABEL, resume=goes_on)
-        self._n_draws, self._n_items = self._labels.n_rows, self._labels.n_columns
-        self._weights: _Appended | None = None
-        place = _weights_of(self.partial)
-        if self._n_draws and os.path.exists(place):
-            self._weights = _Appended(place, _WEIGHT, resume=True)
-        else:
-            with suppress(OSError):
-                os.remove(place)
+        self._records = _Records(self.partial, resume=bool(resume and is_there))
+        self._is_closed = False
 
     @property
     def n_items(self) -> int | None:
         """The number of items; None before the first draw."""
-        return self._n_items or None
+        return self._records.n_items or None
 
     @property
     def n_draws(self) -> int:
         """The number of draws written."""
-        return self._n_draws
+        return self._records.n_draws
 
     def __repr__(self) -> str:
-        done = "closed" if self._labels is None else "open"
-        weighted = " with weights" if self._weights is not None else ""
+        done = "closed" if self._is_closed else "open"
+        weighted = " with weights" if self._records.weighted else ""
         draws = validate.count_text(self.n_draws, "draw")
         return f"DrawsWriter({self._target!r}, {draws}{weighted}, {done})"
 
@@ -223,51 +237,38 @@ class DrawsWriter:
         weight : float, optional
             Of the draw, for every draw or for none; to a ``.zarr`` store.
         """
-        if self._labels is None:
+        if self._is_closed:
             raise InvalidValueError("`writer` is closed; open another for more draws.")
         row = validate.labels("labels", labels, n_items=self.n_items)
         if words_or(row, labels).dtype.kind == "U":
             raise InvalidTypeError(
                 "`labels` must be whole numbers, since the file holds no text; number the words."
             )
-        limits = np.iinfo(_LABEL)
+        limits = np.iinfo(np.int32)
         if row.min() < limits.min or row.max() > limits.max:
             raise InvalidValueError(
                 f"`labels` must be within 32 bits; got {row.min()} to {row.max()}. Number the "
                 "clusters of each draw from 0."
             )
-        self._write_weight(weight)
-        self._labels.append(row)
-        self._n_draws, self._n_items = self._labels.n_rows, row.size
+        self._records.append(row, self._checked(weight))
 
-    def _write_weight(self, weight: float | None) -> None:
-        """Write the weight of the next draw, which counts when the draw does."""
+    def _checked(self, weight: float | None) -> float | None:
         if weight is not None and not self._is_store:
             raise InvalidValueError(
                 "`weight` must be left out for an .npy file, which holds labels and nothing else; "
                 f"write to a path that ends in .zarr. Got {weight!r}."
             )
-        if self.n_draws and (weight is None) != (self._weights is None):
+        if self.n_draws and (weight is not None) != self._records.weighted:
             raise InvalidValueError(
                 f"`weight` must be given for every draw or for none; got {weight!r}, and the "
                 f"{validate.count_text(self.n_draws, 'draw')} before have "
-                + ("none." if self._weights is None else "one each.")
+                + ("one each." if self._records.weighted else "none.")
             )
-        if weight is None:
-            if self._weights is not None:  # of a first draw that was not written
-                self._weights.keep(0)
-                self._weights.leave()
-                self._weights = None
-            return
-        value = validate.real("weight", weight, low=0)
-        if self._weights is None:
-            self._weights = _Appended(_weights_of(self.partial), _WEIGHT)
-        self._weights.keep(self.n_draws)
-        self._weights.append(np.array([value]))
+        return None if weight is None else validate.real("weight", weight, low=0)
 
     def close(self) -> None:
         """Put the draws in their place; at least one must have been written."""
-        if self._labels is None:
+        if self._is_closed:
             return
         if not self.n_draws:
             self._leave()
@@ -276,9 +277,8 @@ class DrawsWriter:
         with _said(self._target, kept):
             self._copy()
         self._leave()
-        for path in (self.partial, _weights_of(self.partial)):
-            with suppress(OSError):
-                os.remove(path)
+        with suppress(OSError):
+            os.remove(self.partial)
 
     def _copy(self) -> None:
         """Copy the draws to their place, in the smallest dtype."""
@@ -292,8 +292,8 @@ class DrawsWriter:
             low, high = min(low, int(read.min())), max(high, int(read.max()))
         dtype = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high)).newbyteorder("<")
         if self._is_store:
-            weights = weights_beside(self.partial, n_draws)
-            io.write_store(self._target, stored, dtype, weights, item_blocks(shape)[0].stop)
+            width = item_blocks(shape)[0].stop
+            io.write_store(self._target, stored, dtype, stored.beside.weights, width)
             return
         with io.write_atomically(self._target) as file:
             form = {"descr": dtype.str, "fortran_order": False, "shape": shape}
@@ -302,11 +302,8 @@ class DrawsWriter:
                 file.write(stored.read(part, whole).astype(dtype).tobytes())
 
     def _leave(self) -> None:
-        for file in (self._labels, self._weights):
-            if file is not None:
-                file.keep(self.n_draws)
-                file.leave()
-        self._labels = None
+        self._records.leave()
+        self._is_closed = True
 
     def __exit__(
         self,
@@ -316,7 +313,7 @@ class DrawsWriter:
     ) -> None:
         if error is None:
             self.close()
-        elif self._labels is not None:
+        elif not self._is_closed:
             self._leave()
             if self.n_draws:
                 error.add_note(
@@ -337,21 +334,3 @@ def _check_target(path: Path, target: str, *, is_store: bool) -> None:
 def partial_of(path: str) -> str:
     """Return where the draws are until the file is finished."""
     return os.path.splitext(path)[0] + ".part.npy"
-
-
-def _weights_of(partial: str) -> str:
-    return os.path.splitext(partial)[0] + ".weights"
-
-
-def weights_beside(path: str, n_draws: int) -> NDArray[np.float64] | None:
-    """Return the weights of the draws so far of an unfinished chain; None where it has none."""
-    place = _weights_of(path)
-    if not path.endswith(".part.npy") or not os.path.isfile(place):
-        return None
-    weights = io.read_npy(place)
-    if weights.dtype != np.float64 or weights.ndim != 2 or len(weights) < n_draws:
-        raise FileError(
-            f"{place!r} must hold a weight for each of {n_draws} draws in {path!r}; it does not. "
-            "Without it the draws are read as of equal weight."
-        )
-    return weights[:n_draws, 0]

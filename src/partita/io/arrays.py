@@ -43,8 +43,8 @@ class _Header:
 def _header(stream: IO[bytes], size: int, what: str) -> _Header:
     """Read the header of an array in a file of ``size`` bytes, and compare it with that size.
 
-    A table of no rows with bytes below the header is one that grows (see ``DrawsWriter``): it has
-    the rows that are there in full.
+    Of records that grow the header says that there are none (see ``DrawsWriter``): there are as
+    many as are there in full.
     """
     with library_errors(what):
         version = np.lib.format.read_magic(stream)
@@ -57,8 +57,8 @@ def _header(stream: IO[bytes], size: int, what: str) -> _Header:
         raise FileError(f"{what} has a .npy header with an impossible shape.")
     held = size - stream.tell()
     row = math.prod(shape[1:]) * dtype.itemsize
-    if len(shape) == 2 and shape[0] == 0 < row <= held:
-        shape = (held // row, shape[1])
+    if dtype.names is not None and shape == (0,) and row > 0:
+        shape = (max(held, 0) // row,)
     elif math.prod(shape) * dtype.itemsize != held and dtype.kind in _KINDS:
         whole = held // row if row and not fortran else 0
         kept = f"; the first {whole} of {shape[0]} rows are whole" if 0 < whole < shape[0] else ""
@@ -70,15 +70,15 @@ def _header(stream: IO[bytes], size: int, what: str) -> _Header:
     return _Header(dtype, shape, "F" if fortran else "C", stream.tell())
 
 
-def _check_kind(head: _Header, what: str) -> None:
+def _check_kind(dtype: np.dtype[Any], what: str) -> None:
     """Refuse objects, which only pickle could read, and other kinds."""
-    if head.dtype.hasobject:
+    if dtype.hasobject:
         raise FileError(
             f"{what} holds Python objects, which only pickle could read, and unpickling a file can "
             "run any code in it; save plain numbers or text instead, such as `array.astype(int)`."
         )
-    if head.dtype.kind not in _KINDS or not head.dtype.itemsize:
-        raise FileError(f"{what} holds data of dtype {head.dtype}, not numbers or text.")
+    if dtype.kind not in _KINDS or not dtype.itemsize:
+        raise FileError(f"{what} holds data of dtype {dtype}, not numbers or text.")
 
 
 def _sound(array: NDArray[Any], what: str) -> NDArray[Any]:
@@ -93,14 +93,18 @@ def _sound(array: NDArray[Any], what: str) -> NDArray[Any]:
     return array
 
 
-def npy_variable(path: str) -> Variable:
-    """Return the one array of an ``.npy`` file, which is mapped into memory and not yet read."""
+def npy_variables(path: str) -> Variables:
+    """Return the array of an ``.npy`` file, mapped into memory and not yet read.
+
+    Records, as a ``DrawsWriter`` leaves them, are a variable for each of their fields.
+    """
     what = repr(path)
     with opened(path) as file:
         if format_of(file, path) != "npy":
             raise FileError(f"{what} is not an .npy file.")
         head = _header(file, os.fstat(file.fileno()).st_size, what)
-        _check_kind(head, what)
+        for name in head.dtype.names or ("",):
+            _check_kind(head.dtype[name].base if name else head.dtype, what)
         array: NDArray[Any]
         if head.n_bytes:
             mapped = np.memmap(path, head.dtype, "r", head.offset, head.shape, head.order)
@@ -108,19 +112,24 @@ def npy_variable(path: str) -> Variable:
         else:
             with library_errors(what):  # (0, 2**61): no bytes, and still too large for NumPy
                 array = np.empty(head.shape, head.dtype)
+    if head.dtype.names is None:
+        return Variables(what, [_mapped("", array, what)])
+    return Variables(what, [_mapped(name, array[name], what) for name in head.dtype.names])
 
+
+def _mapped(name: str, array: NDArray[Any], what: str) -> Variable:
     def read(box: Box) -> NDArray[Any]:
         part = array[tuple(slice(*side) for side in box)]
         validate.fits_in_memory(what, part.nbytes, "read it in parts or free some.")
         return _sound(part, what)
 
-    return Variable("", head.shape, head.dtype.newbyteorder("="), read)
+    return Variable(name, array.shape, array.dtype.newbyteorder("="), read)
 
 
 def read_npy(path: Path) -> NDArray[Any]:
     """Read the one array of an ``.npy`` file, without pickle."""
-    one = npy_variable(path_text(path))
-    return one.read(tuple((0, size) for size in one.shape))
+    variables = npy_variables(path_text(path))
+    return variables.whole(variables.found[0])
 
 
 @contextmanager
@@ -150,7 +159,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Var
         head = _header(stream, member.file_size, what)
 
     def read(box: Box) -> NDArray[Any]:
-        _check_kind(head, what)
+        _check_kind(head.dtype, what)
         validate.fits_in_memory(what, head.n_bytes, "read it in parts or free some.")
         with library_errors(what), archive.open(member) as stream:
             stream.read(head.offset)

@@ -15,7 +15,7 @@ import numpy as np
 
 from partita.errors import FileError
 from partita.io import objects
-from partita.io.arrays import npy_variable, npz_variables
+from partita.io.arrays import npy_variables, npz_variables
 from partita.io.columns import from_columns
 from partita.io.files import (
     Format,
@@ -63,7 +63,7 @@ def open_container(kind: Format, path: str) -> Iterator[tuple[Variables, tuple[s
             warm = f"The first {n_skipped} rows are warm-up, as its comments say, and left out."
             yield found, (*said, warm) if n_skipped else said
         elif kind == "npy":
-            yield Variables(repr(path), [npy_variable(path)]), said
+            yield npy_variables(path), said
         elif kind == "zarr":
             from partita.io.zarr_store import open_store
 

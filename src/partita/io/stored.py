@@ -145,7 +145,7 @@ def open_stored(path: Path, *, key: str | None = None, orient: str = "draws") ->
     if kind not in ("npy", "zarr", "parquet"):
         raise FileError(f"{text!r} is no .npy, Zarr or Parquet file, which are read in blocks.")
     with open_container(kind, text) as (variables, said):
-        one, why = (variables.found[0], "") if kind == "npy" else variables.labels(key)
+        one, why = variables.labels(key)
         axes = label_axes(one, variables.where, orient)
         if one.dtype.kind not in "biu":
             raise FileError(

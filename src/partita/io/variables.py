@@ -213,6 +213,8 @@ class Variables:
         """Return the variable that holds the labels and why it; an error lists the candidates."""
         if key is not None:
             return self[key], "as told"
+        if [one.name for one in self.found] == [""]:  # an array and nothing else
+            return self.found[0], ""
         tables = [one for one in self.found if _may_be_labels(one)]
         for group in _GROUPS:
             for kinds in ("biu", "f", "US"):
