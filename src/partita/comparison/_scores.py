@@ -9,7 +9,7 @@ from partita.losses import OMARI, VI, Binder
 
 
 def rand_index(truth: Any, labels: Any) -> float:
-    r"""Return the share of pairs on which two partitions agree (eq. 12).
+    r"""Return the share of pairs on which two partitions agree (equation 12).
 
     .. math:: Rand(c, c^*) = 1 - L^B(c, c^*) / \binom{n}{2}
 
@@ -33,7 +33,7 @@ def rand_index(truth: Any, labels: Any) -> float:
 
 
 def adjusted_rand_index(truth: Any, labels: Any) -> float:
-    """Return the Rand index corrected for chance (eq. 14): 1 if equal, 0 as expected by chance.
+    """Return the Rand index corrected for chance (equation 14): 1 if equal, about 0 by chance.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def adjusted_rand_index(truth: Any, labels: Any) -> float:
 
 
 def variation_of_information(truth: Any, labels: Any) -> float:
-    """Return the variation of information between two partitions, in bits (eq. 17).
+    """Return the variation of information between two partitions, in bits (equation 17).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The argmin of eq. 8 and its result.
+"""The argmin of equation 8 and its result.
 
 Everything of rows 1 to 7 may be used here; what surrounds the answer (comparison, uncertainty)
 comes after.

@@ -52,7 +52,7 @@ def estimate(
     time_limit: float | None = None,
     device: str | None = None,
 ) -> Estimate:
-    """Return the partition of least expected loss among those that a search supplies (eq. 8).
+    """Return the partition of least expected loss among those that a search supplies (equation 8).
 
     Parameters
     ----------

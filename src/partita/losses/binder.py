@@ -12,7 +12,7 @@ from partita.typing import Needs
 
 @dataclass(frozen=True)
 class Binder(RatioLoss):
-    r"""Binder's loss: the share of ordered pairs on which two partitions disagree (eq. 9).
+    r"""Binder's loss: the share of ordered pairs on which two partitions disagree (equation 9).
 
     .. math:: L(c, c^*) = \frac{1}{n^2} \Big[ a \sum_r n_{r+}^2 + (2 - a) \sum_s n_{+s}^2
               - 2 \sum_{rs} n_{rs}^2 \Big]

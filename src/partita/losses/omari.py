@@ -11,7 +11,7 @@ from partita.typing import Needs
 
 @dataclass(frozen=True)
 class OMARI(RatioLoss):
-    r"""One minus the adjusted Rand index (eq. 14), averaged over the draws (eq. 15).
+    r"""One minus the adjusted Rand index (equation 14), averaged over the draws (equation 15).
 
     With t, e and j the numbers of pairs together in c, in c* and in both, and w = n(n-1)/2,
     :math:`L = [(t + e)/2 - j] / [(t + e)/2 - te/w]`.

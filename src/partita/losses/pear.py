@@ -11,7 +11,7 @@ from partita.typing import Needs
 
 @dataclass(frozen=True)
 class PEAR(RatioLoss):
-    r"""The paper's J^PEAR (eq. 16): one minus the adjusted Rand index, approximated on π̂.
+    r"""The paper's J^PEAR (equation 16): one minus the adjusted Rand index, approximated on π̂.
 
     With e and j the sums of x_ij and x_ij π̂_ij over pairs i < j, t that of π̂_ij and
     w = n(n-1)/2, :math:`J = [(t + e)/2 - j] / [(t + e)/2 - te/w]`.

@@ -12,7 +12,7 @@ from partita.typing import Needs
 
 @dataclass(frozen=True)
 class VI(RatioLoss):
-    r"""The variation of information, in bits (eq. 17).
+    r"""The variation of information, in bits (equation 17).
 
     .. math:: L(c, c^*) = \frac{1}{n} \Big[ a \sum_r n_{r+} \log_2 n_{r+}
               + (2 - a) \sum_s n_{+s} \log_2 n_{+s} - 2 \sum_{rs} n_{rs} \log_2 n_{rs} \Big]

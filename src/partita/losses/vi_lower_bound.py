@@ -11,7 +11,7 @@ from partita.typing import Needs
 
 @dataclass(frozen=True)
 class VILowerBound(RatioLoss):
-    r"""The paper's J^VI (eq. 18): the expected variation of information, approximated on π̂.
+    r"""The paper's J^VI (equation 18): the expected variation of information, approximated on π̂.
 
     .. math:: J(c^*) = \frac{1}{n} \sum_i \Big[ \log_2 \sum_j x_{ij}
               - 2 \log_2 \sum_j x_{ij} \hat\pi_{ij} + \log_2 \sum_j \hat\pi_{ij} \Big]

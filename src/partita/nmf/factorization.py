@@ -360,7 +360,7 @@ def factorize(
     device: Any = None,
     dtype: Any = None,
 ) -> Factorization:
-    """Factorise a posterior similarity matrix, π̂ ≈ WH, by non-negative matrices (paper eq. 19).
+    """Factorise a posterior similarity matrix, π̂ ≈ WH, by non-negative matrices (equation 19).
 
     Parameters
     ----------

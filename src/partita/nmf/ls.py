@@ -1,4 +1,4 @@
-"""``ls``: π̂ ≈ WH by least squares (paper eq. 19; Lee & Seung 2001)."""
+"""``ls``: π̂ ≈ WH by least squares (paper equation 19; Lee & Seung 2001)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def cophenetic_correlation(path: Sequence[Any]) -> dict[int, float]:
-    """Return, for each rank, how well the restarts agree on a hierarchy (Brunet et al. 2004).
+    """Return, for each rank, how well the restarts agree on a hierarchy (Brunet and others 2004).
 
     The consensus C_ij is the share of restarts with items i and j together. The index is the
     correlation between 1 - C and the cophenetic distances of its average-linkage dendrogram: 1
@@ -97,7 +97,7 @@ def rank_before_fall(path: Sequence[Any], tolerance: float = 1e-3) -> int:
 
 
 def inflection_rank(path: Sequence[Any]) -> int:
-    """Return the rank at which the objective bends most (Hutchins et al. 2008).
+    """Return the rank at which the objective bends most (Hutchins and others 2008).
 
     The objective falls with the rank, steeply while factors find structure and then slowly. The
     bend is where the second difference of its logarithm is largest, for unequal steps of rank by

@@ -56,7 +56,7 @@ def normalized(W: Any, H: Any, normalize: str) -> NDArray[np.float64]:
 
 
 def shares(factors: Factors) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Columns of balanced H over their sums, (K, n), and which were all zero (paper eq. 21)."""
+    """Columns of balanced H over their sums, (K, n), and which were all zero (equation 21)."""
     scaled = normalized(to_host(factors.W), to_host(factors.H), "balance")
     totals = scaled.sum(axis=0)
     undecided = ~(totals > 0)
@@ -66,7 +66,7 @@ def shares(factors: Factors) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 
 
 def read(factors: Factors, normalize: str) -> Reading:
-    """Read the hard partition off H as ``normalize`` says (paper eq. 20), and the memberships.
+    """Read the hard partition off H as ``normalize`` says (paper equation 20), and the memberships.
 
     Column k of the memberships belongs to label k; factors that win no item come after.
     """

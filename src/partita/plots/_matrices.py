@@ -40,7 +40,7 @@ def similarity(
     colorbar: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the posterior similarity matrix (eq. 4), ordered by the estimate.
+    """Draw the posterior similarity matrix (equation 4), ordered by the estimate.
 
     Lines are the boundaries of the estimate's clusters, the strip at the left their colours;
     dashed blocks are the true classes. Beyond ``max_cells`` items blocks of neighbours are

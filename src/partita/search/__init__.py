@@ -1,4 +1,4 @@
-"""Searches: ways of supplying candidate partitions for the argmin of eq. 8.
+"""Searches: ways of supplying candidate partitions for the argmin of equation 8.
 
 One file a search; none imports another; what they share is in files whose names begin with ``_``.
 ``NAMES`` maps the public strings to values, ``METHODS`` the paper's names to a loss and a search;

@@ -1,4 +1,4 @@
-"""The posterior similarity matrix π̂ (eq. 4) as an operator, whatever stands behind it.
+"""The posterior similarity matrix π̂ (equation 4) as an operator, whatever stands behind it.
 
 Five backings, one file each, none importing another: a dense matrix, a matrix on a device, the
 draws themselves, draws with missing labels, and the responsibilities of a marginalised mixture.

@@ -39,7 +39,7 @@ class _Backing(Protocol):
 
 
 class Similarity(Shown):
-    """The posterior similarity matrix π̂: how probably two items are in one cluster (eq. 4).
+    """The posterior similarity matrix π̂: how probably two items are in one cluster (equation 4).
 
     ``Similarity(P)`` wraps a matrix. :func:`posterior_similarity` makes one from draws, in memory
     or implicit; :meth:`from_responsibilities` from the membership probabilities of a marginalised
@@ -331,7 +331,7 @@ def posterior_similarity(
     device: Any = None,
     unobserved: float | None = None,
 ) -> Similarity:
-    """Estimate the posterior similarity matrix π̂ of eq. 4.
+    """Estimate the posterior similarity matrix π̂ of equation 4.
 
     Entry (i, j) is the share of draws, or of their weight, in which items i and j are together:
     an exact count over the number of draws. Of draws that leave items out, only those count that
