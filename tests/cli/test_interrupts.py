@@ -32,7 +32,8 @@ except KeyboardInterrupt as error:
 """
 COMMANDS = {
     "sample": "sample data.csv --n-draws 200000 --seed 1 --n-jobs 2 -o out/d.npz",
-    "run": "run data.csv --n-draws 200000 --n-burn 5 --seed 1 --report out/r.html -o out/a.csv",
+    "run": "run data.csv --n-draws 200000 --n-burn 5 --seed 1 --report out/r.html "
+    "--no-comparison -o out/a.csv",
     "estimate": "estimate draws.npz --search nmf-kl --n-jobs 2 --save out/e.npz -o out/a.csv",
     "report": "report draws.npz --method minvi -o out/r.html",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import lzma
 import re
 import socketserver
@@ -157,14 +156,13 @@ def written(request, tmp_path, shell):
     draws = pt.Draws(shapes[(rng.random(50) < 0.3).astype(int)], item_names=names)
     draws.save(tmp_path / "draws.npz")
     words = ("estimate", tmp_path / "draws.npz", "--seed", 0, "--save", tmp_path / "e.npz", "-o")
-    for name in ("e.json", "e.csv"):
-        shell(*words, tmp_path / name)
+    shell(*words, tmp_path / "e.csv")
     head, *rows = (tmp_path / "e.csv").read_text().splitlines()
     (tmp_path / "turned.csv").write_text("\n".join([head, *rows[::-1]]) + "\n")
     return tmp_path, draws, pt.estimate(draws, rng=0)
 
 
-@pytest.mark.parametrize("name", ["e.json", "e.csv", "e.npz", "turned.csv"])
+@pytest.mark.parametrize("name", ["e.csv", "e.npz", "turned.csv"])
 def test_what_estimate_writes_is_read_where_labels_are_asked_for(written, name, shell):
     folder, draws, best = written
     assert best.n_clusters == 3
@@ -204,45 +202,9 @@ def test_other_names_are_matched_by_position_with_a_warning(shell, tmp_path):
     [
         ("0.5\n1\n2\n", "line 1, column 1 of .* must be a whole number or text; got '0.5'"),
         ("item,cluster\n0,1\n1,\n", "`labels` must not be missing for any item"),
-        ("name,age,cluster\na,3,0\nb,4,0\nc,5,1\n", "an estimate that partita wrote; .* holds 2"),
+        ("name,age,cluster\na,3,0\nb,4,0\nc,5,1\n", "an estimate that --save wrote; .* holds 2"),
     ],
 )
 def test_what_is_wrong_with_labels(shell, csv, tmp_path, text, said):
     (tmp_path / "labels.csv").write_text(text)
     assert re.search(said, shell.refused("certify", csv, "--labels", tmp_path / "labels.csv"))
-
-
-@pytest.mark.parametrize("search", ["auto", "nmf-ls"])
-def test_a_written_estimate_is_an_estimate(written, search, shell):
-    folder, _, _ = written
-    words = ["--search", search, "--seed", 0, "--n-jobs", 1]
-    shell("estimate", folder / "draws.npz", *words, "-o", folder / "again.json")
-    told = [
-        shell("uncertainty", folder / "draws.npz", "--table", "ball", *given)
-        for given in (["--estimate", folder / "again.json"], words)
-    ]
-    assert told[0] == told[1]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "{", "[]", "{}", '{"items": []}', '{"items": 5}', "[" * 100_000,
-        '{"items": [{"item": 0, "cluster": 1}], "loss": "vi"}',
-        '{"items": [{"item": 1, "cluster": 0}], "loss": "vi", "search": "auto", "seed": 0}',
-        '{"items": [{"item": 0, "cluster": "x"}], "expected_loss": 1, "loss": "vi"}',
-        '{"items": [{"item": 0, "cluster": 0}], "expected_loss": {}, "loss": [], "search": 3}',
-    ],
-)  # fmt: skip
-def test_other_json_is_refused(shell, csv, tmp_path, content):
-    (tmp_path / "e.json").write_text(content)
-    said = shell.refused("uncertainty", csv, "--estimate", tmp_path / "e.json")
-    assert "does not hold an estimate that" in said
-
-
-def test_json_of_an_estimate_is_what_python_has(written):
-    folder, draws, best = written
-    answer = json.loads((folder / "e.json").read_text())
-    assert answer["expected_loss"] == best.expected_loss
-    names = range(7) if draws.item_names is None else draws.item_names
-    assert [row["item"] for row in answer["items"]] == list(names)

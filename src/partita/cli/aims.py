@@ -85,8 +85,7 @@ def partition(
     arguments: argparse.Namespace, draws: Draws, search: str = "auto", *, but: str = ""
 ) -> Estimate:
     """Return the estimate that a file holds, or make it. ``but`` is an option that says neither."""
-    from partita.cli import reading
-    from partita.estimation import estimate
+    from partita.estimation import Estimate, estimate
 
     if arguments.estimate is None:
         return estimate(draws, **keywords(arguments, search), n_jobs=arguments.n_jobs)
@@ -97,7 +96,7 @@ def partition(
             "`estimate` names a file with the partition, and "
             f"{', '.join(f'`{name}`' for name in given)} would say how to find one. Give either."
         )
-    return reading.estimate(arguments.estimate)
+    return Estimate.load(arguments.estimate)
 
 
 def parameters(arguments: argparse.Namespace, best: Any, draws: Draws) -> ClusterParameters:

@@ -49,21 +49,7 @@ def _save(best: Estimate, arguments: argparse.Namespace) -> None:
 def _show(
     best: Estimate, arguments: argparse.Namespace, found: ClusterParameters | None = None
 ) -> None:
-    clusters = validate.count_text(best.n_clusters, "cluster")
-    what = f"{clusters}, expected {best.loss_name} {best.expected_loss:.6f},"
-    result = result_of(best)
-    if found is not None:
-        described = {"parameters": writing.records_of(writing.columns_of(found.summary()))}
-        result = replace(
-            result,
-            head=[*result.head, *_means(found)],
-            about={**(result.about or {}), **described},
-        )
-    writing.show(result, arguments, what)
-
-
-def result_of(best: Estimate) -> Result:
-    """Return an estimate as a result: an item a row."""
+    """Write an estimate, an item a row, and what its clusters are like if that is known."""
     from partita.estimation import is_plain
 
     names = range(best.labels.size) if best.item_names is None else best.item_names
@@ -73,7 +59,7 @@ def result_of(best: Estimate) -> Result:
         ("cluster", best.labels.tolist()),
         *((f"membership_{k}", column) for k, column in enumerate(soft)),
     ]
-    about = {
+    about: dict[str, Any] = {
         "n_clusters": best.n_clusters,
         "expected_loss": best.expected_loss,
         "loss": best.loss_name,
@@ -85,20 +71,22 @@ def result_of(best: Estimate) -> Result:
         **{name: best.info[name] for name in _PROVED if name in best.info},
         "sizes": best.sizes.tolist(),
     }
+    clusters = validate.count_text(best.n_clusters, "cluster")
+    expected = f"expected {best.loss_name} {best.expected_loss:.6f},"
     sizes = ", ".join(map(str, best.sizes[:_SIZES]))
     if best.n_clusters > _SIZES:
         sizes += f" and {best.n_clusters - _SIZES:,} more"
     head = [
-        f"{validate.count_text(best.n_clusters, 'cluster')}, sizes {sizes}",
-        f"expected {best.loss_name} {best.expected_loss:.6f}, found by {best.search_name}, "
-        f"seed {best.seed}",
-    ]
+        f"{clusters}, sizes {sizes}", f"{expected} found by {best.search_name}, seed {best.seed}"
+    ]  # fmt: skip
     if "is_optimal" in best.info:
         head.append(_proved(best))
-    said = best.info.get("evidence")
-    if said and not is_plain(said):
-        head.append(said)
-    return Result(columns, about, "items", head)
+    if about["evidence"] and not is_plain(about["evidence"]):
+        head.append(about["evidence"])
+    if found is not None:
+        head += _means(found)
+        about["parameters"] = writing.records_of(writing.columns_of(found.summary()))
+    writing.show(Result(columns, about, "items", head), arguments, f"{clusters}, {expected}")
 
 
 def _proved(best: Estimate) -> str:
@@ -166,14 +154,16 @@ def certify(arguments: argparse.Namespace) -> None:
     names = ("expected_loss", "lower_bound", "relative_gap", "is_optimal", "method", "cut_short")
     values = {name: getattr(proof, name) for name in names[: 5 + proof.cut_short]}
     gap = f"another is better by at most {100 * proof.relative_gap:.3g}%"
-    verdict = "no partition is better" if proof.is_optimal else gap
     head = (
         f"expected binder {proof.expected_loss:.6f}, lower bound {proof.lower_bound:.6f} "
-        f"({proof.method}): {verdict}{' (cut short)' if proof.cut_short else ''}"
+        f"({proof.method}): {'no partition is better' if proof.is_optimal else gap}"
+        f"{' (cut short)' if proof.cut_short else ''}"
     )
-    is_table = arguments.format == "table"
-    columns = [] if is_table else [(name, [value]) for name, value in values.items()]
-    writing.show(Result(columns, values, head=[head]), arguments)
+    if arguments.format == "table":
+        writing.show(Result([], head=[head]), arguments)
+    else:
+        rows = [(name, [value]) for name, value in values.items()]
+        writing.show(Result(rows, values), arguments)
 
 
 def diagnose(arguments: argparse.Namespace) -> None:
@@ -182,11 +172,12 @@ def diagnose(arguments: argparse.Namespace) -> None:
     CSV is the table of R-hat and effective sample sizes; --trace is the trace of K instead.
     """
     from partita.diagnostics import diagnose
+    from partita.estimation import Estimate
 
     with cluster.connected(arguments) as n_jobs:
         found = diagnose(
             reading.draws(arguments),
-            None if arguments.estimate is None else reading.estimate(arguments.estimate),
+            None if arguments.estimate is None else Estimate.load(arguments.estimate),
             loss=arguments.loss,
             n_pairs=arguments.n_pairs,
             n_jobs=n_jobs,
@@ -225,15 +216,10 @@ def similarity(arguments: argparse.Namespace) -> None:
     elif form == "npz":
         arrays = {"similarity": matrix}
         writing.save(arguments.output, lambda path: io.write_npz(path, arrays), what, arguments)
-    elif form == "csv":
-        rows = ([name, *map(str, row)] for name, row in zip(names, matrix, strict=True))
-        writing.write(writing.csv_of(["item", *map(str, names)], rows), arguments, what)
-    elif form == "json":
-        text = writing.to_json({"items": names, "similarity": matrix.tolist()})
-        writing.write(text, arguments, what)
     else:
         columns = [("item", names), *zip(map(str, names), matrix.T.tolist(), strict=True)]
-        writing.show(Result(columns, style=".3f"), arguments, what)
+        about = {"items": names, "similarity": matrix.tolist()} if form == "json" else None
+        writing.show(Result(columns, about, style=".3f"), arguments, what)
 
 
 def info(arguments: argparse.Namespace) -> None:
@@ -251,18 +237,17 @@ def info(arguments: argparse.Namespace) -> None:
         "distinct partitions": draws.unique().n_draws,
     }
     lists = {"item names": list(draws.item_names or ()), "traces": sorted(draws.traces)}
+    about = {**counts, "clusters": clusters, **lists, "assumed": list(draws.assumptions)}
     rows = [*counts.items(), *((f"share with {k} clusters", v) for k, v in clusters.items())]
-    head = ["assumed", *(f"  {writing.printable(text)}" for text in draws.assumptions), ""]
     if arguments.format == "csv":
         rows += [("assumed", text) for text in draws.assumptions]
-    else:
-        brief = {what: ", ".join(found[:5]) + ", ..." * (len(found) > 5)
-                 for what, found in lists.items() if found}  # fmt: skip
-        rows += brief.items()
-    about = {**counts, "clusters": clusters, **lists, "assumed": list(draws.assumptions)}
+    for what, found in lists.items():
+        if found and arguments.format == "table":
+            rows.append((what, ", ".join(found[:5]) + ", ..." * (len(found) > 5)))
+    head = [f"  {writing.printable(text)}" for text in draws.assumptions]
     whats, values = zip(*rows, strict=True)
-    found = Result([("what", whats), ("value", values)], about, head=head if len(head) > 2 else [])
-    writing.show(found, arguments)
+    columns = [("what", whats), ("value", values)]
+    writing.show(Result(columns, about, head=head and ["assumed", *head, ""]), arguments)
 
 
 def sample(arguments: argparse.Namespace) -> None:
@@ -380,7 +365,8 @@ def _report(
     if seed is not None and not any(word.startswith("--seed") for word in again):
         again += ["--seed", str(seed)]
     command = f"partita {shlex.join(again)}"
-    found = report(best, draws, path, data, command=command, n_jobs=arguments.n_jobs, **words)
+    words |= {"command": command, "comparison": False if arguments.no_comparison else None}
+    found = report(best, draws, path, data, n_jobs=arguments.n_jobs, **words)
     writing.note(f"The report is {found}", arguments)
 
 
@@ -402,17 +388,9 @@ def report(arguments: argparse.Namespace) -> None:
             arguments.output,
             density=aims.model_of(arguments) or None,
             truth=reading.truth(arguments, draws.item_names),
-            **_params(arguments, best, draws),
-            comparison=False if arguments.no_comparison else None,
+            params=None if arguments.params is None else aims.parameters(arguments, best, draws),
             title=arguments.title,
         )
-
-
-def _params(arguments: argparse.Namespace, best: Estimate, draws: Draws) -> dict[str, Any]:
-    """The parameters of the clusters, if there is a file of what the sampler kept."""
-    if arguments.params is None:
-        return {}
-    return {"params": aims.parameters(arguments, best, draws)}
 
 
 def plot(arguments: argparse.Namespace) -> None:

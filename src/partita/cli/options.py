@@ -202,8 +202,8 @@ _NMF = (
     _flag("--polish", "also improve the best partition by greedy moves"),
     _DEVICE,
 )
-_ESTIMATE = _file("--estimate", "what `partita estimate --save FILE.npz` kept, or what "
-                  "`-o FILE.json` wrote; if not given, the partition is estimated first")
+_ESTIMATE = _file("--estimate", "what `partita estimate --save FILE.npz` kept; if not given, the "
+                  "partition is estimated first")
 _MODEL = (
     _option("--prior", "default: what the draws say, else independent",
             choices="mixture.priors:NAMES"),
@@ -215,8 +215,8 @@ _COLUMNS = (
     _option("--columns", "columns to use, separated by commas; default: all", type=_list),
     _option("--names", "the column that names the items", metavar="COLUMN"),
 )
-_TRUTH = _file("--truth", "the known partition: a row or a column of labels, or an estimate that "
-               "partita wrote")
+_TRUTH = _file("--truth", "the known partition: a row or a column of labels, or an estimate as "
+               "csv or by --save")
 _KNOWN = (
     "what is known besides",
     _file("--data", "a csv or tsv file of the data, an item a row, with a header"),
@@ -249,6 +249,7 @@ _SAMPLING = (
     _option("--start", "default: each chain another", choices="mixture.starts:NAMES"),
     _file("--checkpoint", "save the run there as it goes", "FOLDER"),
 )
+_NO_COMPARISON = _flag("--no-comparison", "leave the other methods out of the report: quicker")
 _SEED = _option("--seed", "a whole number; one seed, one answer", type=_seed)
 _JOBS = _count("--n-jobs", "threads; -1, the default: all cores", default=-1)
 _QUIET = _flag("--quiet", "no progress and no notes on stderr, only warnings and errors")
@@ -289,7 +290,7 @@ _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "certify": (_DRAWS, _READING, _MATRIX, (
         "what to judge",
         _file("--labels", "the partition to judge: a row or a column of labels, or an estimate "
-              "that partita wrote; if not given, it is estimated first"),
+              "as csv or by --save; if not given, it is estimated first"),
         _option("--loss", "binder, the only one that has a bound", metavar="NAME",
                 default="binder"),
         _option("--a", "the cost of splitting a true pair; default 1", type=float, default=1.0),
@@ -326,14 +327,14 @@ _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         _PARAMS, (
             "the page",
             _option("--title", "of the page", default="Clustering report"),
-            _flag("--no-comparison", "leave out the other methods, which is quicker"),
+            _NO_COMPARISON,
             _file("-o --output", "default report.html", default="report.html"),
         ), _RUNNING, _CLUSTER,
     ),
     "run": (_DATA, _SAMPLING, _AIMS, _NMF, _RUNNING, (
         *_OUTPUT, _SAVE,
         _file("--save-draws", "keep the draws in a file", "FILE.npz"),
-        _file("--report", "write a report about it too", "FILE.html"),
+        _file("--report", "write a report about it too", "FILE.html"), _NO_COMPARISON,
     )),
     "sample": (_DATA, _SAMPLING, _RUNNING, ("writing the draws", _file(
         "-o --output", "an .npz file; default draws.npz", default="draws.npz",

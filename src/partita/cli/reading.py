@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.draws import Draws
-    from partita.estimation import Estimate
     from partita.similarity import Similarity
 
 
@@ -106,8 +104,10 @@ def labels(name: str, path: str, items: Sequence[str] | None = None) -> NDArray[
     Where the file names the items and they are ``items`` in another order, the labels come in
     the order of ``items``. ``name`` is the parameter that names the file, for messages.
     """
-    if path.lower().endswith(".json") or (path.endswith(".npz") and "about" in io.read_npz(path)):
-        known = estimate(path)
+    if path.endswith(".npz") and "about" in io.read_npz(path):
+        from partita.estimation import Estimate
+
+        known = Estimate.load(path)
         names, found = known.item_names, known.labels
     else:
         table = _table_of_labels(path)
@@ -117,7 +117,7 @@ def labels(name: str, path: str, items: Sequence[str] | None = None) -> NDArray[
         if 1 not in table.labels.shape:
             raise InvalidValueError(
                 f"`{name}` must be one row or one column of labels, names and labels in two "
-                f"columns, or an estimate that partita wrote; {path!r} holds "
+                f"columns, or an estimate that --save wrote; {path!r} holds "
                 f"{table.labels.shape[0]} rows and {table.labels.shape[1]} columns of labels."
             )
     if names is None or len(names) != len(found):
@@ -162,49 +162,3 @@ def order_of(names: Sequence[Any], items: Sequence[str] | None, name: str) -> ND
             stacklevel=2,
         )
     return np.arange(len(rows))
-
-
-def estimate(path: str) -> Estimate:
-    """Return the estimate that a file holds: of --save, or of -o where that is JSON.
-
-    JSON has no path and no history; a loss or a search with settings is a name only.
-    """
-    from partita.estimation import Estimate
-
-    if not path.lower().endswith(".json"):
-        return Estimate.load(path)
-    try:
-        with io.open_text(path) as stream:
-            return _estimate_of(json.loads(stream.read()))
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
-        raise FileError(
-            f"{path!r} does not hold an estimate that `partita estimate -o` wrote as JSON."
-        ) from None
-
-
-def _estimate_of(about: dict[str, Any]) -> Estimate:
-    from partita import losses, search
-    from partita.estimation import Estimate
-    from partita.partitions import canonical
-
-    rows = about["items"]
-    names, labels = ([row[key] for row in rows] for key in ("item", "cluster"))
-    is_named = isinstance(names[0], str)
-    if labels != canonical(labels).tolist() or not (is_named or names == list(range(len(names)))):
-        raise ValueError("Labels, and items without names, are numbered in order.")
-    columns = [key for key in rows[0] if key.startswith("membership_")]
-    soft = np.array([[row[key] for key in columns] for row in rows], dtype=np.float64)
-    if columns and max(labels) >= len(columns):
-        raise ValueError("Memberships lack a cluster.")
-    loss, way = str(about["loss"]), str(about["search"])
-    found = search.NAMES.get(way, way)
-    return Estimate(
-        labels=np.array(labels, dtype=np.int64),
-        expected_loss=float(about["expected_loss"]),
-        loss=losses.NAMES.get(loss, loss),
-        search=way if isinstance(found, tuple) else found,
-        memberships=soft if columns else None,
-        seed=int(about["seed"]),
-        item_names=tuple(map(str, names)) if is_named else None,
-        info={"evidence": about["evidence"]} if isinstance(about.get("evidence"), str) else {},
-    )
