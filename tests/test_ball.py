@@ -173,6 +173,57 @@ def test_membership_of_a_ball_and_its_frame(draws, center):
     assert "1 partition at" in repr(ball.horizontal)
 
 
+def p_by_hand(labels, rows):
+    """The definition, for draws of one chain: the first half is the kernel."""
+    half = (len(rows) + 1) // 2
+
+    def score(one):
+        return np.mean([np.exp(-naive.vi(draw, one) / 2) for draw in rows[:half]])
+
+    others = [score(draw) for draw in rows[half:]]
+    return (1 + sum(other <= score(labels) + 1e-9 for other in others)) / (len(others) + 1)
+
+
+def test_p_values_by_the_definition(draws, center):
+    rows = draws.labels[:41]
+    ball = pt.credible_ball(center, rows)
+    asked = [center, np.zeros(60, int), np.arange(60), rows[40]]
+    assert_allclose(ball.p_value(asked), [p_by_hand(one, rows) for one in asked])
+    assert ball.p_value(asked[0]) == pytest.approx(ball.p_value(asked)[0])
+    assert ball.p_value(asked[0]) > ball.p_value(asked[1])
+    doubled = pt.Draws(rows, weights=np.full(41, 2.0))
+    assert_allclose(pt.credible_ball(center, doubled).p_value(asked), ball.p_value(asked))
+    with pytest.raises(ValueError, match="one label for each of the 60 items"):
+        ball.p_value([0, 1])
+
+
+def test_a_p_value_covers(conjugate):
+    """A partition from the posterior has a p-value of at most x with probability at most x."""
+    partitions, p = conjugate
+    rng, levels, n_sets = np.random.default_rng(0), np.array([0.05, 0.1, 0.3, 0.6]), 120
+    held = np.zeros((n_sets, levels.size))
+    for row in held:
+        draws = partitions[rng.choice(len(p), size=200, p=p)]
+        found = pt.credible_ball(draws[0], draws).p_value(partitions)
+        row[:] = [p[found <= level].sum() for level in levels]
+    error = held.std(axis=0) / np.sqrt(n_sets)
+    assert (held.mean(axis=0) <= levels + 4 * error).all()
+    assert held.mean(axis=0)[1] > 0.02  # and it is not empty words: some are refused
+
+
+def test_could_these_two_clusters_be_one():
+    rng = np.random.default_rng(0)
+    apart = np.repeat([0, 1, 2], 10)
+    joined = np.minimum(apart, 1)
+    which = rng.random(600) < 0.3
+    labels = np.where(which[:, None], joined, apart)
+    labels = np.where(rng.random(labels.shape) < 0.02, rng.integers(0, 3, labels.shape), labels)
+    ball = pt.credible_ball(apart, labels)
+    assert ball.p_value(apart) > ball.p_value(joined) > 0.05
+    assert ball.p_value(np.where(apart == 2, 0, apart)) < 0.05  # two others never are
+    assert ball.p_value(np.zeros(30, int)) < 0.01
+
+
 def test_threads_change_nothing(center, draws):
     one, two = (pt.credible_ball(center, draws, n_jobs=j).distances for j in (1, 2))
     assert np.array_equal(one, two)

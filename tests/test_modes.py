@@ -33,13 +33,13 @@ def test_two_modes_made_by_hand(n_modes, seed):
     assert ((modes.nearest == 1) == which).mean() > 0.98
 
 
-def test_three_modes_in_batches_and_with_another_loss():
+def test_three_modes_and_another_loss():
     rng = np.random.default_rng(0)
     third = np.arange(40) % 4
     which = rng.choice(3, size=900, p=[0.5, 0.3, 0.2])
     labels = np.stack([FIRST, SECOND, third])[which]
     labels = np.where(rng.random(labels.shape) < 0.03, rng.integers(0, 4, labels.shape), labels)
-    modes = pt.summarize_modes(labels, loss="binder", max_modes=5, batch_size=150, rng=0)
+    modes = pt.summarize_modes(labels, loss="binder", max_modes=5, rng=0)
     assert_allclose(modes.weights, np.bincount(which) / 900, atol=0.02)
     assert pt.adjusted_rand_index(modes.labels[2], third) == 1
 
@@ -96,9 +96,46 @@ def test_one_seed_one_answer_on_any_number_of_threads():
     assert one.curve.equals(two.curve)
 
 
+@pytest.mark.parametrize("method", ["wasserstein", "peaks"])
+def test_what_modes_have_between_them(method):
+    labels, which = two_modes(300)
+    modes = pt.summarize_modes(labels, method=method, rng=0)
+    assert modes.n_modes == 2
+    assert ((modes.nearest == 1) == which).mean() > 0.95
+    between = modes.between()
+    assert_allclose(between.loc[0, 1], naive.vi(*modes.labels), atol=1e-12)
+    assert_allclose(np.diag(between), 0, atol=1e-12)
+    shares = modes.shares(0, 1)
+    assert_allclose(shares.sum(), between.loc[0, 1])
+    i, n = 13, 40
+    with_i = modes.labels == modes.labels[:, [i]]
+    logs = np.log2([with_i[0].sum(), with_i[1].sum(), with_i.all(axis=0).sum()])
+    assert_allclose(shares[i], (logs[0] + logs[1] - 2 * logs[2]) / n, atol=1e-12)
+    together = modes.meet()[:, None] == modes.meet()[None, :]
+    both = (modes.labels[:, :, None] == modes.labels[:, None, :]).all(axis=0)
+    assert np.array_equal(together, both)
+    own = naive.similarity(labels[modes.nearest == 1])
+    assert_allclose(modes.similarity(1).to_dense(), own, atol=1e-6)
+    assert modes.to_frame()["n_draws"].tolist() == np.bincount(modes.nearest).tolist()
+    with pytest.raises(ValueError, match="`mode` must be at most 1"):
+        modes.similarity(2)
+
+
+def test_peaks_are_draws_and_one_peak_is_one():
+    labels, _ = two_modes(200, share=1.0)
+    one = pt.summarize_modes(labels, method="peaks", rng=0)
+    assert one.n_modes == 1
+    assert (labels == one.labels[0]).all(axis=1).any() or pt.adjusted_rand_index(
+        one.labels[0], FIRST
+    ) == pytest.approx(1)
+    assert pt.summarize_modes(labels, method="peaks", n_modes=3).n_modes <= 3
+    assert pt.summarize_modes([[0, 0, 1]], method="peaks").labels.tolist() == [[0, 0, 1]]
+
+
 @pytest.mark.parametrize(
     ("words", "match"),
     [
+        ({"method": "means"}, "`method` must be one of 'wasserstein', 'peaks'"),
         ({"n_modes": "many"}, "`n_modes` must be a whole number or 'auto'; got 'many'"),
         ({"n_modes": 0}, "`n_modes` must be at least 1"),
         ({"n_modes": 3}, "`n_modes` must be at most 2"),

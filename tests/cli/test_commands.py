@@ -181,6 +181,16 @@ def test_a_summary_of_how_sure(shell, csv, saved, draws):
     assert out.splitlines()[1].startswith("item0,")
 
 
+def test_the_p_value_of_a_partition_in_a_file(shell, csv, saved, draws, tmp_path):
+    (tmp_path / "one.csv").write_text("\n".join(["0"] * draws.n_items))
+    words = ("uncertainty", csv, "--estimate", saved, "--labels", tmp_path / "one.csv")
+    ball = pt.credible_ball(pt.Estimate.load(saved), draws)
+    p_value = ball.p_value(np.zeros(draws.n_items, int))
+    assert shell(*words).startswith(f"p-value {p_value:.3g}, variation of information")
+    assert shell.json(*words)["p_value"] == p_value
+    assert str(p_value) in shell(*words, "--format", "csv")
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_in_every_format(shell, csv, saved, table):
     words = ("uncertainty", csv, "--table", table, "--seed", 0, "--n-modes", 2)

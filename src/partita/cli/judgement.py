@@ -9,6 +9,7 @@ from partita import losses
 from partita import uncertainty as verbs
 from partita.cli import aims, cluster, reading, writing
 from partita.cli.writing import Result, columns_of, records_of
+from partita.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from partita.draws import Draws
@@ -22,10 +23,14 @@ def uncertainty(arguments: argparse.Namespace) -> None:
     if arguments.ball_loss is not None:
         losses.resolve_distance(arguments.ball_loss, name="ball_loss")
     name = arguments.table or ("items" if arguments.format == "csv" else None)
+    if arguments.labels is not None and arguments.table is not None:
+        raise InvalidValueError("`labels` asks for a p-value and `table` for a table; give one.")
     with cluster.connected(arguments):
         draws = reading.draws(arguments)
         best: Any = None if name in _OF_DRAWS else aims.partition(arguments, draws)
-        if name is not None:
+        if arguments.labels is not None:
+            found = _judged(best, draws, arguments)
+        elif name is not None:
             found = Result(_table(name, best, draws, arguments))
         elif arguments.format == "json":
             about = {name: getattr(best, name) for name in ("n_clusters", "expected_loss")}
@@ -35,6 +40,17 @@ def uncertainty(arguments: argparse.Namespace) -> None:
         else:
             found = Result([], head=[_summary(best, draws, arguments)])
     writing.show(found, arguments)
+
+
+def _judged(best: Any, draws: Draws, arguments: argparse.Namespace) -> Result:
+    """The p-value of the partition in a file."""
+    given = reading.labels("labels", arguments.labels, draws.item_names)
+    p_value = _ball(best, draws, arguments).p_value(given)
+    distance = float(losses.VI()(best.labels, given))
+    head = [f"p-value {p_value:.3g}, variation of information to the estimate {distance:.4g} bits"]
+    about = {"p_value": p_value, "vi_to_the_estimate": distance}
+    is_table = arguments.format == "table"
+    return Result([] if is_table else [(k, [v]) for k, v in about.items()], about, head=head)
 
 
 def _summary(best: Any, draws: Draws, arguments: argparse.Namespace) -> str:
@@ -68,7 +84,8 @@ def _table(name: str, best: Any, draws: Draws, arguments: argparse.Namespace) ->
         return _with_items(*_edges(_ball(best, draws, arguments)), draws)
     if name == "modes":
         loss = arguments.ball_loss or "vi"
-        modes = verbs.summarize_modes(draws, n_modes=arguments.n_modes, loss=loss, **running)
+        how = {"n_modes": arguments.n_modes, "method": arguments.modes_by, "loss": loss}
+        modes = verbs.summarize_modes(draws, **how, **running)
         return _with_items(modes.to_frame(), modes.labels, draws)
     if name == "n-clusters":
         return columns_of(verbs.posterior_n_clusters(draws))

@@ -282,6 +282,10 @@ _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {
                 "vi) and of the modes (default vi)", metavar="NAME", names="losses:NAMES"),
         _option("--prob", "of the ball (default 0.95) and of the chips (default 0.9)", type=float),
         _option("--n-modes", "default auto", type=_number_or_word, metavar="N", default="auto"),
+        _option("--modes-by", "how modes are found", default="wasserstein",
+                choices=("wasserstein", "peaks")),
+        _file("--labels", "a partition whose p-value is asked for: a row or a column of labels, or "
+              "an estimate that partita wrote"),
     ), _RUNNING, _CLUSTER, _OUTPUT),
     "parameters": (_DRAWS, _READING, ("the partition", _ESTIMATE), _AIMS, _NMF, _PARAMS, (
         "what to say", _option("--prob", "of the intervals; default 0.95", type=float,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from partita import losses, validate
 from partita.draws import Draws, complete_draws
 from partita.io import Shown, to_dataset
+from partita.uncertainty._density import Density
 from partita.uncertainty._given import labels_of
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ class CredibleBall(Shown):
         Among those with the fewest, and with the most, clusters the farthest.
     distances : ndarray, shape (n_draws,)
         From the centre to every draw that was given, in their order.
+    draws : Draws
+        Those that were given.
     """
 
     center: NDArray[np.int64]
@@ -79,6 +83,7 @@ class CredibleBall(Shown):
     upper_vertical: Bound
     lower_vertical: Bound
     distances: NDArray[np.float64]
+    draws: Draws
 
     def __contains__(self, labels: Any) -> bool:
         labels = validate.labels("labels", labels, n_items=self.center.size)
@@ -89,6 +94,45 @@ class CredibleBall(Shown):
             f"CredibleBall({self.prob:.3g} of the posterior within {losses.name_of(self.loss)} "
             f"{self.radius:.6g})"
         )
+
+    @cached_property
+    def _density(self) -> Density:
+        return Density.of(self.draws)
+
+    def p_value(self, labels: Any) -> Any:
+        r"""Return how far a partition is from being the least credible one, from 0 to 1.
+
+        It is the conformal p-value: the share of draws that score no higher, with the partition
+        counted among them, (1 + number) / (m + 1). The score is a kernel density in VI over the
+        first half of every chain, :math:`\operatorname{mean}_t \exp(-d(c, c_t) / 2)`; the draws
+        compared with are those of the second halves, at most 500. If the posterior is right and
+        its draws are independent, the true partition has a p-value of at most x with probability
+        at most x. So {c: p(c) > 0.05} is a credible set of 95%, which may be in several pieces.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n,) or (p, n), or Estimate
+
+        Returns
+        -------
+        float, or ndarray of shape (p,)
+
+        References
+        ----------
+        Bariletto, Ho & Rinaldo (2025), Conformalized Bayesian inference, with applications to
+        random partition models, arXiv:2511.05746.
+
+        Examples
+        --------
+        >>> ball = credible_ball([0, 0, 1, 1], [[0, 0, 1, 1]] * 90 + [[0, 1, 0, 1]] * 10)
+        >>> ball.p_value([0, 0, 1, 1])
+        1.0
+        """
+        given = getattr(labels, "labels", labels)
+        if np.ndim(given) == 2:
+            rows = np.stack([labels_of(one, self.draws) for one in given])
+            return self._density.p_value(rows)
+        return float(self._density.p_value(labels_of(given, self.draws)[None, :])[0])
 
     def to_xarray(self) -> xr.Dataset:
         """Return the centre, the distance of every draw, and one partition of each bound."""
@@ -188,6 +232,7 @@ def credible_ball(
         upper_vertical=bounds[1],
         lower_vertical=bounds[2],
         distances=far,
+        draws=given,
     )
 
 

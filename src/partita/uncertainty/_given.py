@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import io, validate
+from partita.diagnostics import Chains
 from partita.draws import Draws, complete_draws
 from partita.evidence import as_evidence
 from partita.partitions import canonical
@@ -41,6 +42,16 @@ def labels_of(partition: Any, draws: Draws | Similarity) -> NDArray[np.int64]:
     """Return the canonical labels of an estimate or a label vector of the same items as draws."""
     labels = getattr(partition, "labels", partition)
     return canonical(validate.labels("labels", labels, n_items=draws.n_items))
+
+
+def halves(draws: Draws) -> NDArray[np.bool_]:
+    """Return which draws are in the first half of their chain."""
+    first = np.zeros(draws.n_draws, dtype=np.bool_)
+    for members in Chains.of(draws).members:
+        first[members[: (members.size + 1) // 2]] = True
+    if first.all():  # every chain is of one draw
+        first[(draws.n_draws + 1) // 2 :] = False
+    return first
 
 
 def item_index(draws: Draws | Similarity) -> pd.Index[Any]:

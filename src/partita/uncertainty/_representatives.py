@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from partita import losses
-from partita.draws import Draws
+from partita.draws import Draws, representative
 from partita.estimation import estimate
 from partita.evidence import Evidence
 from partita.partitions import canonical_rows
@@ -46,7 +46,6 @@ class Fit:
     draws: Draws
     loss: Loss
     random: np.random.Generator
-    batch_size: int
     n_jobs: int
 
     def summary(self, labels: IntArray) -> Summary:
@@ -54,15 +53,15 @@ class Fit:
         far = losses.distances(self.loss, labels, self.draws, n_jobs=self.n_jobs)
         return Summary(labels, far, float(far.min(axis=0) @ self.draws.probabilities))
 
-    def best(self, number: int, pool: IntArray, previous: Summary | None, n_init: int) -> Summary:
-        """The best of several starts, each improved in turns that are cheap."""
+    def best(self, number: int, pool: Summary, previous: Summary | None, n_init: int) -> Summary:
+        """The best of several starts, each improved in turns that are cheap; then thoroughly."""
         starts = [self.summary(self.selected(number, pool))]
         if previous is not None:  # never worse than with one mode less
             starts.append(self.summary(_stack(previous.labels, self.far_draw(previous))))
         if number > 1:
             starts += [self.seeded(number) for _ in range(n_init)]
         ended = [self.improve(start, thorough=False) for start in starts]
-        return min(ended, key=lambda one: one.distance)
+        return self.improve(min(ended, key=lambda one: one.distance), thorough=True)
 
     def seeded(self, number: int) -> Summary:
         """Draws as representatives, chosen as in k-means++."""
@@ -80,26 +79,17 @@ class Fit:
         """One draw, with the chances given, as an array of one row."""
         return self.draws.labels[[self.random.choice(chance.size, p=chance / chance.sum())]]
 
-    def batch(self, among: NDArray[np.int64], size: int) -> Draws:
-        """At most ``size`` of some draws, chosen by weight."""
-        if among.size > size:
-            p = self.draws.probabilities[among]
-            among = self.random.choice(among, size, replace=False, p=p / p.sum())
-        return self.draws.take(np.sort(among))
-
-    def pool(self, most: int) -> IntArray:
+    def pool(self, most: int) -> Summary:
         """Partitions that may represent a part of the posterior.
 
         Cuts of a dendrogram of the items, the middle of the draws of each number of clusters, and
         the middles of groups of draws that are near each other. Draws alone would not do: in many
         dimensions the middle of everything is nearer to most draws than any other draw is.
         """
-        everyone = np.arange(self.draws.n_draws)
-        some = self.batch(everyone, self.batch_size)
-        rows = [self.middle(everyone, thorough=True)]
-        if some.n_items <= _LINKED:
+        rows = [self.middle(np.arange(self.draws.n_draws), thorough=True)]
+        if self.draws.n_items <= _LINKED:
             cuts = Linkage("average", max_clusters=_CUTS).candidates(
-                Evidence(draws=some), self.loss, rng=self.random, n_jobs=self.n_jobs
+                Evidence(draws=self.draws), self.loss, rng=self.random, n_jobs=self.n_jobs
             )
             rows += [np.asarray(cut.labels) for cut in cuts]
         k = self.draws.n_clusters
@@ -107,22 +97,21 @@ class Fit:
         groups += self.groups(most)
         rows += [self.middle(group, thorough=False) for group in groups if group.size]
         stacked = canonical_rows(np.stack([row.astype(np.int64) for row in rows]))
-        return np.unique(stacked, axis=0)
+        return self.summary(np.unique(stacked, axis=0))
 
     def groups(self, most: int) -> list[NDArray[np.int64]]:
         """Draws near each other, by average linkage of some, cut into 2 .. ``most`` groups."""
         from scipy.cluster.hierarchy import fcluster, linkage
         from scipy.spatial.distance import squareform
 
-        everyone = np.arange(self.draws.n_draws)
-        some = self.batch(everyone, _GROUPED)
+        some = representative(self.draws, _GROUPED)
         if some.n_draws < 2 or most < 2:
             return []
+        own = losses.distances(self.loss, some.labels, self.draws, n_jobs=self.n_jobs)
         far = losses.distances(self.loss, some.labels, some, n_jobs=self.n_jobs)
         far = (far + far.T) / 2  # a loss need not be symmetric
         np.fill_diagonal(far, 0.0)
         tree = linkage(squareform(far, checks=False), "average")
-        own = losses.distances(self.loss, some.labels, self.draws, n_jobs=self.n_jobs)
         found = []
         for number in range(2, most + 1):
             member = fcluster(tree, number, "maxclust")
@@ -131,13 +120,11 @@ class Fit:
             found += [np.flatnonzero(nearest == g) for g in range(len(to_group))]
         return found
 
-    def selected(self, number: int, pool: IntArray) -> IntArray:
+    def selected(self, number: int, pool: Summary) -> IntArray:
         """The best few of the pool: one added at a time, then exchanged while that helps."""
-        some = self.batch(np.arange(self.draws.n_draws), self.batch_size)
-        far = losses.distances(self.loss, pool, some, n_jobs=self.n_jobs)
-        p = some.probabilities
+        far, p = pool.far, self.draws.probabilities
         chosen: list[int] = []
-        for _ in range(min(number, len(pool))):
+        for _ in range(min(number, len(far))):
             chosen.append(_best_with(far, chosen, p)[0])
         least = float(far[chosen].min(axis=0) @ p)
         for _ in range(_TURNS):
@@ -149,7 +136,7 @@ class Fit:
                     chosen[place], least = candidate, value
             if least >= before:
                 break
-        rows = pool[chosen]
+        rows = pool.labels[chosen]
         while len(rows) < number:  # the pool was smaller than that
             rows = _stack(rows, self.far_draw(self.summary(rows)))
         return rows
@@ -168,22 +155,22 @@ class Fit:
             moved = self.summary(canonical_rows(labels))
             each = (now.far - moved.far)[nearest, np.arange(nearest.size)]
             gains = np.bincount(nearest, each * p, len(labels)) > 1e-12
+            far = np.where(gains[:, None], moved.far, now.far)
             kept = np.where(gains[:, None], moved.labels, now.labels).astype(np.int64)
-            following = self.summary(canonical_rows(kept))
+            following = Summary(canonical_rows(kept), far, float(far.min(axis=0) @ p))
             if now.distance - following.distance < _WORTH * now.distance:
                 return following
             now = following
         return now
 
     def middle(self, region: NDArray[np.int64], *, thorough: bool) -> IntArray:
-        """The partition of least expected loss found for a batch of the draws of one region."""
-        batch = self.batch(region, self.batch_size)
+        """The partition of least expected loss found for the draws of one region."""
+        own = self.draws.take(region)
         how: list[Search] = [Sampled(max_candidates=_TRIED)]
-        if batch.n_items <= (_LINKED if thorough else _LINKED // 10):
-            most = int(batch.n_clusters.max()) + _MORE
-            how.append(Linkage("average", max_clusters=most))
+        if own.n_items <= (_LINKED if thorough else _LINKED // 10):
+            how.append(Linkage("average", max_clusters=int(own.n_clusters.max()) + _MORE))
         found = estimate(
-            Evidence(draws=batch),
+            Evidence(draws=own),
             loss=self.loss,
             search=how,
             rng=int(self.random.integers(2**31)),

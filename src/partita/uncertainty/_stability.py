@@ -16,7 +16,7 @@ from partita.evidence import Evidence
 from partita.io import Shown
 from partita.parallel import progress
 from partita.partitions import canonical
-from partita.uncertainty._given import labels_of, positive_draws
+from partita.uncertainty._given import halves, labels_of, positive_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -236,11 +236,7 @@ def _parts(draws: Draws) -> dict[str, NDArray[np.bool_]]:
             "`draws` must hold at least two draws of positive weight to be halved; got 1."
         )
     chains = Chains.of(draws)
-    first = np.zeros(draws.n_draws, dtype=np.bool_)
-    for members in chains.members:
-        first[members[: (members.size + 1) // 2]] = True
-    if first.all():  # every chain is of one draw
-        first[draws.n_draws // 2 :] = False
+    first = halves(draws)
     parts = {"first half": first, "second half": ~first}
     if chains.n_chains > 1:
         for number, members in zip(chains.numbers.tolist(), chains.members, strict=True):
