@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _WIDEST = 1 << 20  # the widest range of labels that a table is made for
 _AT_ONCE = 1 << 22  # labels looked at in one call of the core
-_SWEEP = 1 << 25  # labels read at once for the sake of some draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,54 +200,30 @@ class StoredLabels:
         if isinstance(items, int | np.integer):
             column = int(items) % self.shape[1]
             return np.asarray(self.read(slice(0, len(self)), slice(column, column + 1))[rows, 0])
-        if not isinstance(items, slice) or items.step not in (None, 1):
+        if not isinstance(items, slice) or items != slice(None):
             wanted = validate.positions("items", items, self.shape[1])
             return np.asarray(pick_items(self, wanted)[rows])
         if isinstance(rows, slice) and rows.step in (None, 1):
-            if hasattr(self.source, "map_items") or self._height == 1:
-                return self._rows(rows, items)
-            rows = np.arange(len(self))[rows]
+            return self.read(rows, items)
         wanted = validate.positions("draws", rows, len(self))
-        if not wanted.ndim:
-            return np.asarray(self._rows(slice(int(wanted), int(wanted) + 1), items)[0])
-        return self._swept(wanted, items)
+        found = self._draws(np.atleast_1d(wanted))
+        return found if wanted.ndim else np.asarray(found[0])
 
-    @property
-    def _height(self) -> int:
-        """Draws that are stored together."""
-        return int(getattr(self.source, "chunks", self.source.shape)[0])
-
-    def _swept(self, wanted: NDArray[np.intp], items: slice) -> NDArray[Any]:
-        """Some draws, each part of the store that holds any of them read once.
-
-        Draws that are stored together are read together, a block of items at a time.
-        """
-        start, stop, _ = items.indices(self.shape[1])
+    def _draws(self, wanted: NDArray[np.intp]) -> NDArray[Any]:
+        """Some draws: one at a time where they are stored so, else all blocks are gone over."""
+        m, n = wanted.size, self.shape[1]
         validate.fits_in_memory(
-            f"{wanted.size:,} draws of {stop - start:,} items",
-            wanted.size * (stop - start) * self.dtype.itemsize,
-            "take fewer at a time.",
+            f"{m:,} draws of {n:,} items", m * n * self.dtype.itemsize, "take fewer at a time."
         )
-        out = np.empty((wanted.size, max(0, stop - start)), dtype=self.dtype)
-        if not out.size:
+        out = np.empty((m, n), dtype=self.dtype)
+        if getattr(self.source, "chunks", (None,))[0] == 1:
+            for k, draw in enumerate(wanted.tolist()):
+                out[k] = self.read(slice(draw, draw + 1), slice(0, n))[0]
             return out
-        if hasattr(self.source, "map_items"):
-            out[:] = self.take(wanted)._whole[:, start:stop]
-            return out
-        stored = wanted if self.convert.rows is None else self.convert.rows[wanted]
-        chunks = stored // self._height
-        for chunk in np.unique(chunks):
-            at = np.flatnonzero(chunks == chunk)
-            some = self.take(wanted[at])
-            width = _SWEEP // (int(np.ptp(stored[at])) + 1)
-            for part in blocks(stop - start, width):
-                block = some.read(slice(0, at.size), slice(start + part.start, start + part.stop))
-                out[at, part] = block
+        blocks_of_them = map_items(of_draws, self, shared=(wanted,))
+        for items, block in zip(item_blocks(self.shape), blocks_of_them, strict=True):
+            out[:, items] = block
         return out
-
-    def _rows(self, rows: slice, items: slice) -> NDArray[Any]:
-        start, stop, _ = items.indices(self.shape[1])
-        return self.read(rows, slice(start, stop))
 
     @cached_property
     def _whole(self) -> NDArray[Any]:
@@ -257,10 +232,7 @@ class StoredLabels:
             self.nbytes,
             "use what works on stored labels (see docs/scale.md), or thin the draws.",
         )
-        out = np.empty(self.shape, dtype=self.dtype)
-        parts = item_blocks(self.shape)
-        for items, block in zip(parts, map_items(whole_block, self), strict=True):
-            out[:, items] = block
+        out = self._draws(np.arange(len(self)))
         out.setflags(write=False)
         return out
 
@@ -273,9 +245,9 @@ def ends_of(block: IntArray, items: slice) -> tuple[int, int]:
     return int(block.min()), int(block.max())
 
 
-def whole_block(block: IntArray, items: slice) -> IntArray:
-    """The block itself."""
-    return block
+def of_draws(block: IntArray, items: slice, wanted: NDArray[np.intp]) -> IntArray:
+    """Some draws of a block."""
+    return np.ascontiguousarray(block[wanted])
 
 
 def first_seen(
@@ -311,22 +283,16 @@ def pick_items(labels: Any, items: NDArray[np.intp], *, n_jobs: int = 1) -> IntA
 
 
 def _warn_of_chunks(source: LabelSource, n_draws: int, n_items: int) -> None:
-    """Say so where every block of items has chunks decoded that others have decoded too.
-
-    Chunks that several blocks cut are kept, as many as :data:`partita.io.MOST_KEPT` bytes hold.
-    """
-    width = getattr(source, "decoded_together", None)
-    if width is None:
-        return
-    parts = item_blocks((n_draws, n_items))
-    width = min(int(width), n_items)
+    """Say so where chunks that several blocks of items cut are too large to be kept."""
+    width = min(int(getattr(source, "decoded_together", None) or 1), n_items)
+    size = item_blocks((n_draws, n_items))[0].stop
     n_bytes = n_draws * width * np.dtype(source.dtype).itemsize
-    if n_bytes > MOST_KEPT and width >= 2 * parts[0].stop:
+    if n_bytes > MOST_KEPT and width >= 2 * size:
         warnings.warn(
             f"`labels` is stored in chunks of {width:,} items, of which all draws are "
             f"{validate.bytes_text(n_bytes)}: too many to keep, so they are decoded again for "
-            f"every block of {parts[0].stop:,} items, {-(-width // parts[0].stop)} times a pass. "
-            f"Store all draws of some {parts[0].stop:,} items to a chunk, or a plain .npy file.",
+            f"every block of {size:,} items, {-(-width // size)} times a pass. Store all draws of "
+            f"some {size:,} items to a chunk, or a plain .npy file.",
             PartitaWarning,
             stacklevel=4,
         )
