@@ -220,6 +220,33 @@ def test_numpyro_several_sites_of_an_item() -> None:
     np.testing.assert_allclose(mixture.log_weights, hand, rtol=0, atol=1e-10)
 
 
+def test_files_of_cmdstan_are_a_chain_each(tmp_path) -> None:
+    """As Stan writes them: components from 1, the first index the quickest, comments around."""
+    mixture, mu = switched(40)
+    names = [f"mu.{k + 1}" for k in range(K)]
+    names += [f"log_w.{n + 1}.{k + 1}" for k in range(K) for n in range(Y.size)]
+    for chain in (0, 1):
+        rows = [
+            np.r_[-1.0, mu[m], mixture.log_weights[m].T.ravel()]
+            for m in np.flatnonzero(mixture.chains == chain)
+        ]
+        lines = [",".join(map(repr, map(float, row))) for row in rows]
+        text = ["# stan_version_major = 2", ",".join(["lp__", *names]), "# Adaptation", *lines]
+        place = tmp_path / f"out_{9 + chain}.csv"  # 10 comes after 9
+        place.write_text("\n".join([*text, "# Elapsed Time: 1 seconds", ""]))
+    files = str(tmp_path / "out_*.csv")
+    draws = pt.Draws.from_log_weights(files, key="log_w", rng=3)
+    assert draws.n_chains == 2
+    assert (draws.labels == mixture.draws.labels).all()
+    found = pt.cluster_parameters(TRUTH, draws, files)
+    wanted = pt.cluster_parameters(TRUTH, mixture.draws, {"mu": mu})
+    assert (found["mu"].values == wanted["mu"].values).all()
+    similarity = pt.Similarity.from_log_weights(files, key="log_w").to_dense()
+    assert (similarity == mixture.similarity.to_dense()).all()
+    with pytest.raises(pt.errors.FileError, match="matches no file"):
+        pt.Draws.from_log_weights(str(tmp_path / "none_*.csv"), key="log_w")
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # the sampler's own
 def test_pymc_agrees_with_a_model_whose_means_are_ordered() -> None:

@@ -247,7 +247,7 @@ def info(arguments: argparse.Namespace) -> None:
     head = [f"  {writing.printable(text)}" for text in draws.assumptions]
     whats, values = zip(*rows, strict=True)
     columns = [("what", whats), ("value", values)]
-    writing.show(Result(columns, about, head=head and ["assumed", *head, ""]), arguments)
+    writing.show(Result(columns, about, head=head and ["assumed", *head]), arguments)
 
 
 def sample(arguments: argparse.Namespace) -> None:

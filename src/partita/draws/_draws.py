@@ -409,7 +409,7 @@ class Draws(Shown):
         ----------
         log_weights : array-like, object or path
             (draws, items, clusters) or (chains, draws, items, clusters), or what holds such an
-            array: ArviZ data, a dict of samples, a file.
+            array: ArviZ data, a dict of samples, a file, or a pattern of files, a chain each.
         key : str, optional
             The variable, where there are several.
         rng : int, SeedSequence or Generator, optional

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from partita.typing import Path
 
 _SHRINK = 20  # as much as compressed labels may grow when they are read
-_DIGITS = re.compile(r"([0-9]{1,18})")
 
 
 def read_draws(
@@ -88,10 +85,8 @@ def read_draws(
         _one_file(stored)
         return _chains_of(list(path), how, gaps)
     text = os.fspath(path)
-    if isinstance(text, str) and glob.has_magic(text) and not os.path.lexists(text):
-        found = sorted(glob.glob(text), key=_by_number)
-        if not found:
-            raise FileError(f"{text!r} matches no file.")
+    found = io.matching(text) if isinstance(text, str) else [text]
+    if len(found) > 1:
         _one_file(stored)
         return _chains_of(found, how, gaps)
     if isinstance(text, str):
@@ -282,8 +277,3 @@ def _chains_of(paths: Iterable[Path], how: dict[str, Any], gaps: dict[str, Any])
     return replace(
         joined, assumptions=(f"Each of {len(parts)} files is a chain.", *joined.assumptions)
     )
-
-
-def _by_number(path: str) -> list[tuple[int, str]]:
-    """An order in which chain 10 comes after chain 9."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in _DIGITS.split(path)]

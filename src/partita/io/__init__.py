@@ -16,7 +16,7 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 """
 
 from partita.io.arrays import Layout, read_npy, read_npz
-from partita.io.files import bytes_at, open_text
+from partita.io.files import bytes_at, matching, open_text
 from partita.io.objects import names_variables, variables_of
 from partita.io.read import Weights, read_matrix, read_table, read_weights, table_of
 from partita.io.results import Shown, item_index, to_dataset
@@ -45,6 +45,7 @@ __all__ = [
     "check_place",
     "check_store",
     "item_index",
+    "matching",
     "names_variables",
     "open_stored",
     "open_text",

@@ -14,7 +14,7 @@ from partita import validate
 from partita.errors import FileError, InvalidTypeError, InvalidValueError
 from partita.io.arrays import Layout, fitting
 from partita.io.containers import open_container
-from partita.io.files import format_of, kind_at, opened, path_text, text_of
+from partita.io.files import format_of, kind_at, matching, opened, path_text, text_of
 from partita.io.objects import variables_of
 from partita.io.variables import ROWS, Table, Variable, Variables, label_axes, listing
 from partita.typing import Path
@@ -178,7 +178,8 @@ def read_weights(data: Any, key: str | None = None, *, isolate: bool = False) ->
     Parameters
     ----------
     data : array-like, object or path
-        An array (draws, items, clusters) or (chains, draws, items, clusters), or what holds one.
+        An array (draws, items, clusters) or (chains, draws, items, clusters), or what holds one. A
+        pattern such as ``"chain_*.csv"`` names files that are a chain each.
     key : str, optional
         The variable; the only one of floats with two axes beside chain and draw if None.
     isolate : bool
@@ -191,7 +192,10 @@ def read_weights(data: Any, key: str | None = None, *, isolate: bool = False) ->
         if key is not None:
             raise InvalidValueError(f"`key` must be left out for an array; got {key!r}.")
         return _weights("`log_weights`", data)
-    path = path_text(data)
+    paths = matching(path_text(data))
+    if len(paths) > 1:
+        return _chains_of([read_weights(one, key, isolate=isolate) for one in paths])
+    path = paths[0]
     if isolate:
         from partita.io.isolated import read_isolated
 
@@ -204,6 +208,18 @@ def read_weights(data: Any, key: str | None = None, *, isolate: bool = False) ->
         )
     with open_container(kind, path) as (variables, _):
         return _weights_in(variables, key)
+
+
+def _chains_of(parts: list[Weights]) -> Weights:
+    """The weights of several files, each a chain."""
+    shapes = {part.array.shape[1:] for part in parts}
+    if len(shapes) > 1:
+        raise InvalidValueError(
+            "`log_weights` must have the same items and clusters in every file; got "
+            f"{', '.join(f'{n:,} x {k}' for n, k in sorted(shapes)[:4])}."
+        )
+    chains = np.repeat(np.arange(len(parts)), [len(part.array) for part in parts])
+    return replace(parts[0], array=np.concatenate([part.array for part in parts]), chains=chains)
 
 
 def _weights_in(variables: Variables, key: str | None) -> Weights:

@@ -166,15 +166,28 @@ def _arrays(params: Any) -> tuple[dict[str, Any], bool]:
 
 
 def _in_file(path: str) -> dict[str, Any]:
-    """The arrays of an ``.npz`` file, or the variables of NetCDF, Zarr, Parquet and R's files."""
-    kind = kind_at(path)
-    if kind in ("text", "npy"):
-        raise InvalidValueError(
-            f"`params` must be an .npz, NetCDF, Zarr, Parquet or R file, or CmdStan's CSV; got "
-            f"{path!r}."
-        )
-    with open_container(kind, path) as (variables, _):
-        return _labelled(variables)
+    """The variables of a file, or of the files that a pattern names, a chain each."""
+    parts = []
+    for one in io.matching(path):
+        kind = kind_at(one)
+        if kind in ("text", "npy"):
+            raise InvalidValueError(
+                "`params` must be an .npz, NetCDF, Zarr, Parquet or R file, or CmdStan's CSV; got "
+                f"{one!r}."
+            )
+        with open_container(kind, one) as (variables, _):
+            parts.append(_labelled(variables))
+    if len(parts) == 1:
+        return parts[0]
+    return {name: _one_after_the_other([part[name] for part in parts]) for name in parts[0]}
+
+
+def _one_after_the_other(parts: list[Any]) -> Any:
+    """An array of several chains."""
+    if not hasattr(parts[0], "dims"):
+        return np.concatenate(parts)
+    first = parts[0].dims[0]
+    return xr.concat([part.drop_vars(first, errors="ignore") for part in parts], dim=first)
 
 
 def _labelled(variables: Any) -> dict[str, Any]:
