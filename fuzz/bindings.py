@@ -90,35 +90,13 @@ def work() -> None:
 
 def work_in_blocks(labels: Any, weights: Any) -> None:
     """Call what is used where draws or items are too many to be held, which is long to bring about."""
-    n_draws, n = labels.shape
+    n = labels.shape[1]
     sizes = labels.max(axis=1).astype(np.int64) + 1
     edges = np.append(0, np.cumsum(sizes))
-    rows, partition = int(edges[-1]), np.arange(n) % 3
-    order = np.argsort(partition, kind="stable")
-    starts, cells = np.zeros(rows + 1, np.int64), np.zeros((2, n_draws * n), np.int32)
-    found = _core.count_sparsely(
-        labels, sizes, order, partition[order].astype(np.int32), starts, cells[0], cells[1]
-    )
-    table = starts, cells[0, :found].copy(), cells[1, :found].copy()
-    room = np.zeros((2, int(_core.starts_of_sum(table, table)[-1])), np.int32)
-    _core.add_sparse(table, table, room[0], room[1])
-    cell, three, items = np.arange(n + 1.0) ** 2, np.ones(3), np.ascontiguousarray(labels.T)
-    _core.merged(table, edges, weights, cell, np.array([1, 2, -1]), np.zeros(3))
-    values = table[2].astype(np.float64)
-    _core.own_sparsely(labels, edges, weights, partition, starts, table[1], values, np.zeros(n))
-    _core.best_moves_sparsely(
-        items, edges, weights, table, np.diff(cell), partition, three, three, 0
-    )
-    _core.nearest(items, edges, weights, table, three)
-    wide, narrow = np.ones((rows, 8), np.float32), weights.astype(np.float32)
-    _core.best_moves(labels, edges, narrow, wide, wide, partition, np.ones(8), np.ones(8))
-    _core.cell_pairs(labels, narrow, order, partition, np.zeros((3, 3), np.float32))
-    _core.intact(labels, weights, partition, np.full(3, 2), np.zeros(3))
-    _core.first_seen(labels, 0, 0, np.full((n_draws, 3), n))
-    out = np.zeros_like(labels)
-    _core.translate(labels, 0, np.tile(np.arange(3, dtype=labels.dtype), (n_draws, 1)), out)
-    candidates = partition[None].astype(np.uint32)
-    _core.joint_sums(labels, sizes, candidates, np.array([3]), cell)
+    rows, partition = int(edges[-1]), np.arange(n, dtype=np.uint32) % 3
+    _core.count(labels, edges, partition, np.zeros((rows, 3), np.int32))
+    _core.own(labels, edges, weights, partition, np.ones((rows, 3)), np.zeros(n))
+    _core.joint_sums(labels, sizes, partition[None], np.array([3]), np.arange(n + 1.0) ** 2)
 
 
 def functions() -> dict[str, Callable[..., Any]]:

@@ -8,8 +8,6 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 from sklearn.metrics.cluster import contingency_matrix
 
-from partita import _core
-from partita.draws._distinct import distinct_draws
 from partita.partitions import (
     Tree,
     bell_number,
@@ -118,18 +116,3 @@ def test_distinct_rows_are_those_of_a_dictionary():
     assert owner.tolist() == expected
     assert np.array_equal(rows[first][owner], rows)
     assert first.tolist() == sorted(first.tolist())
-
-
-@pytest.mark.parametrize("find", [distinct_rows, distinct_draws])
-def test_rows_that_share_a_hash_are_hashed_again(find, monkeypatch):
-    rows = np.array([[0, 0, 1], [0, 1, 1], [0, 0, 1]], dtype=np.uint8)
-    real, seeds = _core.hash_rows, []
-
-    def hash_rows(rows, start, seed):
-        seeds.append(seed)
-        found = real(rows, start, seed)
-        return found if seed else 0 * found
-
-    monkeypatch.setattr(_core, "hash_rows", hash_rows)
-    first, owner = find(rows)
-    assert (first.tolist(), owner.tolist(), seeds) == ([0, 1], [0, 1, 0], [0, 1])

@@ -1,5 +1,5 @@
-// Contingency tables of draws against candidates, and the losses made from them. `cell` tabulates what a cell, or a
-// cluster, of x items counts; cell[0] is 0. Labels are checked here: one beyond its limit is an exception.
+// Contingency tables of draws against candidates, and what is summed over them. `cell` tabulates what a cell of x items
+// counts; cell[0] is 0. Labels are checked here: one beyond its limit is an exception.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -12,7 +12,6 @@
 
 #include "labels.hpp"
 #include "matrix.hpp"
-#include "ratio_loss.hpp"
 
 namespace partita {
 
@@ -137,36 +136,6 @@ void joint_sums(const Partitions<Label>& draws, const Candidates& candidates, st
             for (std::size_t d = 0; d < kTogether; ++d) out(q, at(d)) = sums[d];
         }
     }
-}
-
-// The sum of cell over the clusters of each row: their table with the partition that has one cluster.
-template <class Label>
-std::vector<double> cluster_sums(const Partitions<Label>& partitions, std::span<const double> cell) {
-    const std::vector<std::uint32_t> together(partitions.labels.cols);
-    const std::int64_t one = 1;
-    std::vector<double> out(partitions.labels.rows);
-    joint_sums(partitions, Candidates{{together.data(), 1, together.size()}, {&one, 1}}, cell,
-               {out.data(), 1, out.size()});
-    return out;
-}
-
-// out[q][r]: the loss of reporting candidate q when draw r is the truth.
-template <class Label>
-void losses(const Partitions<Label>& draws, const Candidates& candidates, const RatioLoss& loss, Matrix<double> out) {
-    const auto t = cluster_sums(draws, loss.cell), e = cluster_sums(candidates, loss.cell);
-    joint_sums(draws, candidates, loss.cell, out);
-    for (std::size_t q = 0; q < out.rows; ++q)
-        for (std::size_t r = 0; r < out.cols; ++r) out(q, r) = loss(t[r], e[q], out(q, r));
-}
-
-// A weighted sum has its terms in eight lanes, however many there are, so that it has the same bits everywhere.
-inline double weighted_sum(std::span<const double> values, std::span<const double> weights) {
-    double lanes[8] = {};
-    const std::size_t whole = values.size() / 8 * 8;
-    for (std::size_t i = 0; i < whole; i += 8)
-        for (std::size_t k = 0; k < 8; ++k) lanes[k] += values[i + k] * weights[i + k];
-    for (std::size_t i = whole; i < values.size(); ++i) lanes[i - whole] += values[i] * weights[i];
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
 }  // namespace partita

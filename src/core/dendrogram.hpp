@@ -1,4 +1,4 @@
-// What is summed over the nodes of a dendrogram, each node once, and over its n cuts.
+// What is summed over the nodes of a dendrogram, each node once.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "contingency.hpp"
 #include "matrix.hpp"
 
 namespace partita {
@@ -55,8 +54,8 @@ struct Dendrogram {
 // the items of the smaller ones are counted, so a draw costs O(n log n). `counts` are zeros and stay so; `path` is
 // room.
 template <class Label>
-void node_sums(const Dendrogram& tree, const Label* draw, const double* cell, std::vector<std::uint32_t>& counts,
-               std::vector<std::size_t>& path, std::vector<double>& out) {
+void node_sums(const Dendrogram& tree, std::span<const Label> draw, std::span<const double> cell,
+               std::vector<std::uint32_t>& counts, std::vector<std::size_t>& path, std::span<double> out) {
     const std::size_t n = tree.n_items();
     std::fill_n(out.begin(), n, cell[1]);
     for (std::size_t top = n; top < tree.size.size(); ++top) {
@@ -75,48 +74,6 @@ void node_sums(const Dendrogram& tree, const Label* draw, const double* cell, st
             out[path.back()] = total;
         }
         for (auto i : tree.items(top)) counts[draw[i]] = 0;
-    }
-}
-
-// Add to out[k - 1] the weighted loss of the cut into k clusters against each draw; e[k - 1] is its sum of cell over
-// the cut's clusters.
-template <class Label>
-void losses_of_cuts(const Dendrogram& tree, const Partitions<Label>& draws, std::span<const double> weights,
-                    const RatioLoss& loss, std::span<const double> e, std::span<double> out) {
-    const std::size_t n = tree.n_items();
-    const auto t = cluster_sums(draws, loss.cell);
-    std::vector<double> nodes(2 * n - 1);
-    std::vector<std::uint32_t> counts(n + 1);
-    std::vector<std::size_t> path;
-    for (std::size_t r = 0; r < draws.labels.rows; ++r) {
-        node_sums(tree, draws.labels.row(r).data(), loss.cell.data(), counts, path, nodes);
-        double j = nodes.back();
-        out[0] += weights[r] * loss(t[r], e[0], j);
-        for (std::size_t k = 1; k < n; ++k) {  // going down, a split replaces one node by its children
-            const std::size_t split = 2 * n - 1 - k;
-            j += nodes[tree.child(split, 0)] + nodes[tree.child(split, 1)] - nodes[split];
-            out[k] += weights[r] * loss(t[r], e[k], j);
-        }
-    }
-}
-
-// Sum a matrix over each item's own node, for the nodes from `start` to `stop` - 1, none a leaf; of each node only
-// its items from number `begin` to `end` - 1. sums[i] holds item i's sum over the node below and is brought up to
-// date; what it comes to is written to `out`, a node after another, the items of each as in `order`.
-template <class T>
-void climb(const Dendrogram& tree, Matrix<const T> matrix, std::size_t start, std::size_t stop, std::size_t begin,
-           std::size_t end, std::span<double> sums, std::span<double> out) {
-    std::size_t at = 0;
-    for (std::size_t node = start; node < stop; ++node) {
-        const auto own = tree.items(node), left = tree.items(tree.child(node, 0)),
-                   right = tree.items(tree.child(node, 1));
-        for (std::size_t x = begin; x < std::min(end, own.size()); ++x) {
-            const auto row = matrix.row(own[x]);
-            double total = 0;
-            for (auto j : x < left.size() ? right : left) total += row[j];
-            out[at + x] = sums[own[x]] += total;
-        }
-        at += own.size();
     }
 }
 

@@ -60,54 +60,6 @@ void renumber(Matrix<const T> labels, std::int64_t low, std::uint64_t span, Matr
     }
 }
 
-// hashes[r] becomes the sum of keys[i] * (rows[r][i] + 1) modulo 2^64. The keys are what SplitMix64 gives for the
-// numbers start + i, others for each seed.
-template <class T>
-void hash_rows(Matrix<const T> rows, std::uint64_t start, std::uint64_t seed, std::span<std::uint64_t> hashes) {
-    std::vector<std::uint64_t> keys(rows.cols);
-    for (std::size_t i = 0; i < rows.cols; ++i) {
-        std::uint64_t z = 0x9E3779B97F4A7C15u * (start + i + 1) + 0xD1342543DE82EF95u * seed;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        keys[i] = z ^ (z >> 31);
-    }
-    for (std::size_t r = 0; r < rows.rows; ++r) {
-        const auto row = rows.row(r);
-        std::uint64_t total = 0;
-        for (std::size_t i = 0; i < rows.cols; ++i) total += keys[i] * (static_cast<std::uint64_t>(row[i]) + 1);
-        hashes[r] = total;
-    }
-}
-
-// out[r][c] becomes the least of itself and start + i over the items i of label low + c.
-template <class T>
-void first_seen(Matrix<const T> labels, std::int64_t low, std::int64_t start, Matrix<std::int64_t> out) {
-    for (std::size_t r = 0; r < labels.rows; ++r) {
-        const auto row = labels.row(r);
-        const auto to = out.row(r);
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            const std::uint64_t c = code_of(row[i], low);
-            if (c >= out.cols) refuse_label(c, out.cols);
-            to[c] = std::min(to[c], start + static_cast<std::int64_t>(i));
-        }
-    }
-}
-
-// out[r][i] becomes numbers[r][labels[r][i] - low].
-template <class T, class Number>
-void translate(Matrix<const T> labels, std::int64_t low, Matrix<const Number> numbers, Matrix<Number> out) {
-    for (std::size_t r = 0; r < labels.rows; ++r) {
-        const auto row = labels.row(r);
-        const auto by = numbers.row(r);
-        const auto to = out.row(r);
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            const std::uint64_t c = code_of(row[i], low);
-            if (c >= by.size()) refuse_label(c, by.size());
-            to[i] = by[c];
-        }
-    }
-}
-
 // The items of each cluster, in their order.
 struct Members {
     std::vector<std::int64_t> items, starts;  // cluster k has items[starts[k]] to items[starts[k + 1] - 1]

@@ -1,20 +1,17 @@
-// Blocks of items of draws: what is counted, summed and scored without seeing the other items. A row stands for a
-// cluster of a draw: row offsets[m] + c for cluster c of draw m.
+// Blocks of items of draws: what is counted and summed without seeing the other items. A row stands for a cluster of a
+// draw: row offsets[m] + c for cluster c of draw m.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
-#include <vector>
 
 #include "labels.hpp"
 #include "matrix.hpp"
-#include "rows_kernels.hpp"
 
 namespace partita {
 
 constexpr std::size_t kStep = 256;  // items whose numbers stay in the cache while the draws pass
-constexpr std::size_t kWide = 12;   // numbers in a row from which on wide registers are worth copying the labels
 
 // The labels of some items in some draws, and the first row of each draw.
 template <class Label>
@@ -65,16 +62,9 @@ void gather(const Block<Label>& block, Matrix<const double> x, Matrix<double> ou
     for (std::size_t start = 0; start < n; start += kStep)
         for (std::size_t m = 0; m < block.n_draws(); ++m) {
             double* base = out.data + block.offsets[m] * width;
-            const Label* row = block.draw(m);
-            if (width >= kWide) {
-                std::uint32_t rows[kStep];
-                const std::size_t some = std::min(n - start, kStep);
-                std::copy_n(row + start, some, rows);
-                rows_kernels().gather(x.data + start * width, width, rows, some, base);
-                continue;
-            }
+            const Label* draw = block.draw(m);
             for (std::size_t i = start; i < std::min(n, start + kStep); ++i) {
-                double* __restrict to = base + row[i] * width;
+                double* __restrict to = base + draw[i] * width;
                 const double* __restrict from = x.data + i * width;
                 for (std::size_t j = 0; j < width; ++j) to[j] += from[j];
             }
@@ -93,14 +83,6 @@ void spread(const Block<Label>& block, std::span<const double> weights, Matrix<c
             const double *p = at(m), *q = at(m + 1), *r = at(m + 2), *s = at(m + 3);
             const double e = weights[m], f = weights[m + 1], g = weights[m + 2], h = weights[m + 3];
             const Label *w = block.draw(m), *x = w + n, *y = x + n, *z = y + n;
-            if (width >= kWide) {
-                std::uint32_t copies[4][kStep];
-                for (std::size_t d = 0; d < 4; ++d) std::copy_n(block.draw(m + d) + first, last - first, copies[d]);
-                const double* const tables[] = {p, q, r, s};
-                const std::uint32_t* const rows[] = {copies[0], copies[1], copies[2], copies[3]};
-                rows_kernels().spread(tables, width, rows, &weights[m], last - first, out.data + first * width);
-                continue;
-            }
             for (std::size_t i = first; i < last; ++i) {
                 const double *a = p + w[i] * width, *b = q + x[i] * width, *c = r + y[i] * width, *d = s + z[i] * width;
                 double* __restrict to = out.data + i * width;
@@ -123,57 +105,6 @@ void own(const Block<Label>& block, std::span<const double> weights, std::span<c
         const double* base = table.data + block.offsets[m] * table.cols;
         const Label* row = block.draw(m);
         for (std::size_t i = 0; i < block.n_items(); ++i) out[i] += weights[m] * base[row[i] * table.cols + labels[i]];
-    }
-}
-
-// Add weights[m] to out[i][mapping[m][c]] where item i is in cluster c of draw m.
-template <class Label>
-void deal(Matrix<const Label> labels, std::span<const double> weights, Matrix<const std::int64_t> mapping,
-          Matrix<double> out) {
-    for (std::size_t start = 0; start < labels.cols; start += kStep)
-        for (std::size_t m = 0; m < labels.rows; ++m)
-            for (std::size_t i = start; i < std::min(labels.cols, start + kStep); ++i)
-                out(i, mapping(m, labels(m, i))) += weights[m];
-}
-
-// Find where each item would lower a linear loss most, all the others staying put. Moving item i from a to b changes
-// the loss by leaves[a] + enters[b] less the sum over draws m of alpha[m] times what the counts of its rows gain in
-// column b (`table`) and lose in column a (`lost`). `enters` is infinite for columns that are not to be used.
-struct Moves {
-    std::span<const float> alpha;
-    Matrix<const float> table, lost;  // as wide as leaves and enters, a multiple of 8
-    std::span<const double> leaves, enters;
-};
-
-// Write the best column of each item, or its own, to `best`, and the fall of the loss to `gains`.
-template <class Label>
-void best_moves(const Block<Label>& block, const Moves& moves, std::span<const std::int64_t> labels,
-                std::span<std::int64_t> best, std::span<double> gains) {
-    constexpr std::size_t kItems = 64;
-    const auto& kernels = rows_kernels();
-    const std::size_t width = moves.table.cols, n_draws = block.n_draws();
-    std::vector<std::uint32_t> rows(kItems * n_draws);
-    std::vector<double> sums(width);
-    for (std::size_t start = 0; start < block.n_items(); start += kItems) {
-        const std::size_t stop = std::min(block.n_items(), start + kItems);
-        for (std::size_t m = 0; m < n_draws; ++m)
-            for (std::size_t i = start; i < stop; ++i)
-                rows[(i - start) * n_draws + m] = static_cast<std::uint32_t>(block.offsets[m] + block.draw(m)[i]);
-        for (std::size_t i = start; i < stop; ++i) {
-            const std::uint32_t* mine = rows.data() + (i - start) * n_draws;
-            kernels.weighted_rows(moves.table.data, width, mine, moves.alpha.data(), n_draws, sums.data());
-            const auto here = static_cast<std::size_t>(labels[i]);
-            double kept = 0;
-            for (std::size_t m = 0; m < n_draws; ++m) kept += moves.alpha[m] * moves.lost(mine[m], here);
-            std::size_t found = here;
-            double least = 0;
-            for (std::size_t k = 0; k < width; ++k) {
-                const double change = moves.leaves[here] + moves.enters[k] - sums[k] + kept;
-                if (k != here && change < least) found = k, least = change;
-            }
-            best[i] = static_cast<std::int64_t>(found);
-            gains[i] = -least;
-        }
     }
 }
 

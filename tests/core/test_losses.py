@@ -4,25 +4,27 @@ import numpy as np
 import pytest
 
 from partita import _core
-from partita.losses import VI
+
+CELL = np.arange(4.0) ** 2
 
 
-def arguments(**other):
+def joint_sums(**other):
     given = {
         "draws": np.array([[0, 0, 1], [0, 1, 2]], dtype=np.uint8),
         "sizes": np.array([2, 3]),
         "candidates": np.array([[0, 1, 1]], dtype=np.uint32),
         "n_clusters": np.array([2]),
+        "cell": CELL,
     }
-    return given | {"loss": VI().tables(3)} | other
+    return _core.joint_sums(**given | other)
 
 
-def test_losses():
-    wanted = [[VI()(draw, [0, 1, 1]) for draw in ([0, 0, 1], [0, 1, 2])]]
-    assert _core.losses(**arguments()).tolist() == wanted
-    columns = np.asfortranarray(arguments()["draws"])
+def test_arrays_of_any_order_that_are_only_read_will_do():
+    assert joint_sums().tolist() == [[3, 3]]
+    columns = np.asfortranarray([[0, 0, 1], [0, 1, 2]]).astype(np.uint8)
     columns.setflags(write=False)
-    assert _core.losses(**arguments(draws=columns)).tolist() == wanted
+    assert joint_sums(draws=columns).tolist() == [[3, 3]]
+    assert joint_sums(draws=columns[:0], sizes=np.empty(0, dtype=np.int64)).shape == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -36,46 +38,30 @@ def test_losses():
         ({"sizes": np.array([2, 4])}, ValueError),
         ({"sizes": np.array([2, 0])}, ValueError),
         ({"candidates": np.array([[0, 1, 7]], dtype=np.uint32)}, IndexError),
-        ({"loss": VI().tables(2)}, ValueError),
-        ({"loss": (np.ones(4), *VI().tables(3)[1:])}, ValueError),
-        ({"loss": (VI().table(3), np.zeros(6), np.zeros(7))}, ValueError),
+        ({"cell": CELL[:3]}, ValueError),
+        ({"cell": CELL + 1}, ValueError),
     ],
 )
 def test_what_does_not_belong_together_is_refused(wrong, error):
     with pytest.raises(error):
-        _core.losses(**arguments(**wrong))
-
-
-def test_nothing_in_nothing_out():
-    none = np.empty((0, 3), dtype=np.uint8), np.empty(0, dtype=np.int64)
-    given = arguments(draws=none[0], sizes=none[1])
-    assert _core.losses(**given).shape == (1, 0)
-    assert _core.expected_losses(**given, weights=np.empty(0)).tolist() == [0.0]
+        joint_sums(**wrong)
 
 
 @pytest.mark.parametrize(
     "children", [[[0, 1], [3, 9]], [[0, 1], [0, 2]], [[0, 4], [3, 2]], [[-1, 1], [3, 2]], [[0, 1]]]
 )
 def test_what_is_no_tree_is_refused(children):
-    given = arguments()
-    del given["candidates"], given["n_clusters"]
-    more = {"weights": np.full(2, 0.5), "e": np.zeros(3)}
-    tree = np.array([[0, 1], [3, 2]])
-    assert _core.losses_of_cuts(tree, **given, **more).shape == (3,)
+    draws = np.array([[0, 0, 1]], dtype=np.uint8)
+    assert _core.node_sums(np.array([[0, 1], [3, 2]]), draws, CELL).tolist() == [[1, 1, 1, 4, 5]]
     with pytest.raises(ValueError, match=r"[Tt]ree"):
-        _core.losses_of_cuts(np.array(children), **given, **more)
+        _core.node_sums(np.array(children), draws, CELL)
 
 
 def test_labels_out_of_range_are_refused():
-    labels = np.array([[3, 9]])
     out, counts = np.empty((1, 2), dtype=np.uint8), np.empty(1, dtype=np.int64)
     for low, span in ((3, 6), (4, 10)):
         with pytest.raises(IndexError):
-            _core.renumber(labels, low, span, out, counts)
-        with pytest.raises(IndexError):
-            _core.first_seen(labels, low, 0, np.zeros((1, span), dtype=np.int64))
-        with pytest.raises(IndexError):
-            _core.translate(labels, low, np.zeros((1, span), dtype=np.uint8), out)
+            _core.renumber(np.array([[3, 9]]), low, span, out, counts)
 
 
 def test_what_is_written_to_is_never_a_copy():

@@ -240,13 +240,6 @@ BITS = """if True:
             found.update(losses.distances(losses.NAMES[name], draws.labels[:5], draws))
             evidence = pt.evidence.as_evidence(draws)
             found.update(losses.NAMES[name].expected_along(tree, evidence))
-        table = rng.random((50, 24), dtype=np.float32)
-        block, weights = rng.integers(0, 5, (10, 64)).astype(np.uint8), rng.random(10)
-        moves = _core.best_moves(
-            block, 5 * np.arange(11), weights.astype(np.float32), table, table,
-            np.zeros(64, dtype=np.int64), np.zeros(24), np.zeros(24),
-        )
-        found.update(moves[0]), found.update(moves[1])
     print(_core.isa, found.hexdigest())
 """
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from partita.typing import Doubles, FloatArray, IntArray
 
 _LOOKUPS = 20_000_000  # label look-ups in one call of the core, some tens of milliseconds
+_SPARSE = 2_000_000  # the same in one of SciPy's
 _LARGE = MOST_HELD = 50_000_000  # labels up to which draws are taken whole
 _TABLE = 1 << 28  # bytes of tables of counts made in one pass, at most
 
@@ -132,24 +133,45 @@ def spread(draws: Draws, table: Doubles, *, n_jobs: int = 1, label: str = "sprea
 
 
 def scattered(
-    block: IntArray, items: slice, offsets: NDArray[np.int64], weights: FloatArray,
-    table: FloatArray,
-) -> Doubles:  # fmt: skip
-    """A block of Z diag(w) G."""
-    out = np.zeros((block.shape[1], table.shape[1]))
+    block: IntArray, items: slice, offsets: NDArray[np.int64], weights: FloatArray, table: Any
+) -> Doubles:
+    """A block of Z diag(w) G, for a table G that is whole or one of SciPy's sparse arrays."""
+    n, width = block.shape[1], table.shape[1]
+    out = np.zeros((n, width))
     shares = np.ascontiguousarray(weights, dtype=np.float64)
+    if not isinstance(table, np.ndarray):
+        for part in blocks(n, max(1, _SPARSE // block.shape[0])):
+            out[part] = (_membership(block[:, part], offsets, shares, table) @ table).toarray()
+        return out
     values = np.ascontiguousarray(table, dtype=np.float64)
-    for part in _draws_at_once(block, table.shape[1]):
-        _core.spread(block[part], offsets[part], shares[part], values, 0, out.shape[0], out)
+    for part in _draws_at_once(block, width):
+        _core.spread(block[part], offsets[part], shares[part], values, 0, n, out)
     return out
 
 
+def _membership(block: IntArray, offsets: NDArray[np.int64], weights: Doubles, table: Any) -> Any:
+    """Z diag(w) of a block of items as a sparse array."""
+    from scipy.sparse import csr_array
+
+    n_draws, n = block.shape
+    rows = (block.T + offsets[:n_draws]).ravel()
+    ends = n_draws * np.arange(n + 1)
+    return csr_array((np.tile(weights, n), rows, ends), (n, table.shape[0]))
+
+
 def own_of(
-    block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
-    weights: Doubles, table: Doubles,
+    block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64], weights: Doubles,
+    table: Any,
 ) -> Doubles:  # fmt: skip
     """Σ_m w_m table[row, own cluster] for the items of a block."""
-    out = np.zeros(block.shape[1])
+    n = block.shape[1]
+    out = np.zeros(n)
+    if not isinstance(table, np.ndarray):
+        for part in blocks(block.shape[0], max(1, _SPARSE // n)):
+            rows = (block[part] + offsets[part][:, None]).ravel()
+            own = table[rows, np.tile(labels, rows.size // n)].reshape(-1, n)
+            out += (weights[part][:, None] * own).sum(axis=0)
+        return out
     wanted = np.ascontiguousarray(labels, dtype=np.uint32)
     for part in _draws_at_once(block):
         _core.own(block[part], offsets[part], weights[part], wanted, table, out)

@@ -2,7 +2,7 @@
 
 Row ``offsets[m] + c`` stands for cluster c of draw m, a column for a cluster of the partition.
 Where both have hundreds of clusters nearly every cell is empty: a row of s items has at most s that
-are not.
+are not, and such a table is one of SciPy's sparse arrays.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from partita import _core, validate
+from partita import validate
 from partita.draws._blocks import joint_counts, labels_at_most, offsets_of, own_of
 from partita.parallel import blocks, map_items, sum_items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from partita.draws._draws import Draws
     from partita.typing import Doubles, IntArray
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Counts: TypeAlias = "DenseCounts | SparseCounts"
 
 _CELLS = 50_000_000  # of a table that is kept whole
-_LOOKUPS = 4_000_000  # labels counted, or cells visited, in one call of the core
+_LOOKUPS = 4_000_000  # labels counted, or cells visited, in one call of NumPy or SciPy
 _TOGETHER = 4  # tables without their empty cells that are counted in one pass
 
 
@@ -51,7 +52,10 @@ class DenseCounts:
 
     def joint(self, offsets: NDArray[np.int64], cell: Doubles) -> Doubles:
         """Σ cell(count) over the cells of each draw."""
-        return _core.cell_sums(self.table.ravel(), offsets * self.shape[1], cell)
+        sums = np.empty(self.shape[0])
+        for part in blocks(self.shape[0], max(1, _LOOKUPS // self.shape[1])):
+            sums[part] = cell[self.table[part]].sum(axis=1)
+        return np.add.reduceat(sums, offsets[:-1])
 
     def by_column(self, offsets: NDArray[np.int64], alpha: Doubles, cell: Doubles) -> Doubles:
         """Σ alpha_m cell(count) over the cells of each column."""
@@ -70,85 +74,81 @@ class DenseCounts:
         """Some of the rows, with all their cells."""
         return np.asarray(self.table[first:last])
 
+    def valued(self, cell: Doubles) -> Doubles:
+        """The table with cell(count) in place of its counts."""
+        return np.asarray(cell[self.table])
+
+    def coordinates(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
+        """The row, the column and the count of each cell that is not empty."""
+        row, column = np.nonzero(self.table)
+        return row, column, self.table[row, column]
+
     def without_empty(self) -> SparseCounts:
         """The same table without its empty cells."""
-        starts = np.concatenate([[0], np.cumsum((self.table > 0).sum(axis=1))])
-        row, column = np.nonzero(self.table)
-        return SparseCounts(starts, column.astype(np.int32), self.table[row, column], self.shape[1])
+        from scipy.sparse import csr_array
+
+        return SparseCounts(csr_array(self.table))
 
 
 @dataclass(frozen=True, eq=False)
 class SparseCounts:
-    """A table without its empty cells; ``+`` adds two of the same rows.
+    """A table without its empty cells, columns in order; ``+`` adds two of the same rows."""
 
-    Parameters
-    ----------
-    starts : ndarray of int64, shape (R + 1,)
-        Where each row starts among the cells.
-    columns, counts : ndarray of int32
-        Of each cell; columns increase within a row.
-    n_columns : int
-    """
-
-    starts: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    n_columns: int
+    cells: csr_array[Any]
 
     @property
     def shape(self) -> tuple[int, int]:
         """(R, K)."""
-        return self.starts.size - 1, self.n_columns
-
-    @property
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-        """The table as the core takes it."""
-        return self.starts, self.columns, self.counts
+        return (int(self.cells.shape[0]), int(self.cells.shape[1]))
 
     def __add__(self, other: SparseCounts) -> SparseCounts:
-        starts = _core.starts_of_sum(self.arrays, other.arrays)
-        size = int(starts[-1])
+        most = self.cells.nnz + other.cells.nnz
         validate.fits_in_memory(
-            f"A table of {size:,} cells of clusters of draws by clusters", 8 * size,
+            f"A table of up to {most:,} cells of clusters of draws by clusters", 8 * most,
             "thin the draws, or ask about partitions into fewer clusters.",
         )  # fmt: skip
-        columns, counts = np.empty(size, np.int32), np.empty(size, np.int32)
-        _core.add_sparse(self.arrays, other.arrays, columns, counts)
-        return SparseCounts(starts, columns, counts, self.n_columns)
+        return SparseCounts(self.cells + other.cells)
 
     def row_sizes(self) -> NDArray[np.int64]:
         """The items in every cluster of every draw."""
-        total = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
-        return np.asarray(np.diff(total[self.starts]))
+        return np.asarray(self.cells.sum(axis=1), dtype=np.int64)
 
     def column_sizes(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """The items in every cluster of the partition."""
-        last = self.starts[offsets[1]]
-        found = np.bincount(self.columns[:last], self.counts[:last], self.n_columns)
-        return found.astype(np.int64)
+        return np.asarray(self.cells[: int(offsets[1])].sum(axis=0), dtype=np.int64)
 
     def joint(self, offsets: NDArray[np.int64], cell: Doubles) -> Doubles:
         """Σ cell(count) over the cells of each draw."""
-        return _core.cell_sums(self.counts, self.starts[offsets], cell)
+        out = np.empty(offsets.size - 1)
+        for some in self.runs(offsets):
+            edges = self.cells.indptr[offsets[some.start : some.stop + 1]]
+            values = cell[self.cells.data[edges[0] : edges[-1]]]
+            out[some] = np.add.reduceat(values, edges[:-1] - edges[0])
+        return out
 
     def by_column(self, offsets: NDArray[np.int64], alpha: Doubles, cell: Doubles) -> Doubles:
         """Σ alpha_m cell(count) over the cells of each column."""
-        out = np.zeros(self.n_columns)
+        out = np.zeros(self.shape[1])
         for some in self.runs(offsets):
-            edges = self.starts[offsets[some.start : some.stop + 1]]
+            edges = self.cells.indptr[offsets[some.start : some.stop + 1]]
             cells = slice(edges[0], edges[-1])
-            values = np.repeat(alpha[some], np.diff(edges)) * cell[self.counts[cells]]
-            out += np.bincount(self.columns[cells], values, out.size)
+            values = np.repeat(alpha[some], np.diff(edges)) * cell[self.cells.data[cells]]
+            out += np.bincount(self.cells.indices[cells], values, out.size)
         return out
 
     def runs(self, offsets: NDArray[np.int64]) -> list[slice]:
-        """Draws in runs that a call of the core finishes quickly."""
-        each = max(1, self.columns.size // (offsets.size - 1))
+        """Draws in runs that a call of NumPy finishes quickly."""
+        each = max(1, self.cells.nnz // (offsets.size - 1))
         return blocks(offsets.size - 1, max(1, _LOOKUPS // each))
 
     def widened(self, n_columns: int) -> SparseCounts:
         """The same with empty columns, so that there are ``n_columns``."""
-        return SparseCounts(self.starts, self.columns, self.counts, n_columns)
+        return self._with(self.cells.data, n_columns)
+
+    def coordinates(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int32]]:
+        """The row, the column and the count of each cell that is not empty."""
+        row = np.repeat(np.arange(self.shape[0]), np.diff(self.cells.indptr))
+        return row, self.cells.indices, self.cells.data
 
     def without_empty(self) -> SparseCounts:
         """The table itself."""
@@ -156,11 +156,19 @@ class SparseCounts:
 
     def rows(self, first: int, last: int) -> NDArray[np.int32]:
         """Some of the rows, with all their cells."""
-        out = np.zeros((last - first, self.n_columns), dtype=np.int32)
-        cells = slice(self.starts[first], self.starts[last])
-        row = np.repeat(np.arange(last - first), np.diff(self.starts[first : last + 1]))
-        out[row, self.columns[cells]] = self.counts[cells]
-        return out
+        return np.asarray(self.cells[first:last].toarray())
+
+    def valued(self, cell: Doubles) -> csr_array[Any]:
+        """The table with cell(count) in place of its counts; cell(0) must be 0."""
+        return self._with(cell[self.cells.data], self.shape[1]).cells
+
+    def _with(self, data: NDArray[Any], n_columns: int) -> SparseCounts:
+        from scipy.sparse import csr_array
+
+        like = self.cells
+        return SparseCounts(
+            csr_array((data, like.indices, like.indptr), (like.shape[0], n_columns))
+        )
 
 
 def is_sparse(n_rows: int, n_columns: int) -> bool:
@@ -205,57 +213,34 @@ def sparse_counts_in(
     block: IntArray, n_clusters: NDArray[np.int64], labels: IntArray, n_columns: int
 ) -> SparseCounts:
     """The items of every cluster of every draw in every cluster of ``labels``, in a block."""
+    from scipy.sparse import csr_array, vstack
+
     order = np.argsort(labels, kind="stable")
-    in_order = np.asarray(labels)[order].astype(np.int32)
-    starts, columns, counts, done = [], [], [], 0
+    in_order = np.asarray(labels)[order]
+    found = []
     for part in blocks(block.shape[0], max(1, _LOOKUPS // block.shape[1])):
-        some = block[part]
-        room = np.empty((2, some.size), dtype=np.int32)
-        at = np.empty(int(n_clusters[part].sum()) + 1, dtype=np.int64)
-        size = _core.count_sparsely(some, n_clusters[part], order, in_order, at, room[0], room[1])
-        starts.append(at[:-1] + done)
-        columns.append(room[0, :size].copy())
-        counts.append(room[1, :size].copy())
-        done += size
-    return SparseCounts(
-        np.concatenate([*starts, [done]]), np.concatenate(columns), np.concatenate(counts),
-        n_columns,
-    )  # fmt: skip
+        ends = np.cumsum(n_clusters[part])
+        rows = block[part][:, order] + (ends - n_clusters[part])[:, None]
+        cells = rows.ravel(), np.tile(in_order, len(rows))
+        shape = int(ends[-1]), n_columns
+        found.append(csr_array((np.ones(rows.size, dtype=np.int32), cells), shape))
+    return SparseCounts(vstack(found, format="csr"))
 
 
 def own_values(
-    draws: Draws, labels: IntArray, counts: Counts, values: Doubles, *, n_jobs: int = 1,
+    draws: Draws, labels: IntArray, counts: Counts, cell: Doubles, *, n_jobs: int = 1,
     label: str = "items",
 ) -> Doubles:  # fmt: skip
-    """Σ_m w_m of the value of item i's own cell in draw m, for every item i.
-
-    ``values`` are of the cells of ``counts``: the shape of its table, or one for each cell kept.
-    """
-    cells = (counts.starts, counts.columns) if isinstance(counts, SparseCounts) else ()
+    """Σ_m w_m cell(count) of item i's own cell in draw m, for every item i; cell(0) must be 0."""
     parts = map_items(
-        own_of_sparse if cells else own_of, draws.labels, along=(labels,),
-        shared=(offsets_of(draws), draws.probabilities, *cells, values), n_jobs=n_jobs,
+        own_of, draws.labels, along=(labels,),
+        shared=(offsets_of(draws), draws.probabilities, counts.valued(cell)), n_jobs=n_jobs,
         label=label,
     )  # fmt: skip
     return np.concatenate(list(parts))
 
 
-def own_of_sparse(
-    block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
-    weights: Doubles, starts: NDArray[np.int64], columns: NDArray[np.int32], values: Doubles,
-) -> Doubles:  # fmt: skip
-    """Σ_m w_m of the value of its own cell for the items of a block."""
-    out = np.zeros(block.shape[1])
-    wanted = np.ascontiguousarray(labels, dtype=np.int64)
-    for part in blocks(block.shape[0], max(1, _LOOKUPS // block.shape[1])):
-        _core.own_sparsely(
-            block[part], offsets[part], weights[part], wanted, starts, columns, values, out
-        )
-    return out
-
-
 def own_sums(draws: Draws, labels: IntArray, *, n_jobs: int = 1) -> Doubles:
     """Σ_j x_ij π̂_ij for every item i, with x_ij = 1 where ``labels`` agree."""
     (counts,) = contingency(draws, [labels], n_jobs=n_jobs)
-    cells = counts.counts if isinstance(counts, SparseCounts) else counts.table
-    return own_values(draws, labels, counts, cells.astype(np.float64), n_jobs=n_jobs)
+    return own_values(draws, labels, counts, np.arange(draws.n_items + 1.0), n_jobs=n_jobs)

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core
 from partita.parallel import blocks, map_items
-from partita.partitions._labels import grouped
+from partita.partitions._labels import grouped, hash_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.typing import IntArray
 
-_AT_ONCE = 10_000_000  # labels looked at in one call of the core
+_AT_ONCE = 1_000_000  # labels looked at together
 
 
 def distinct_draws(labels: Any, *, n_jobs: int = 1) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -51,7 +50,7 @@ def hashed(block: IntArray, items: slice, seed: int) -> NDArray[np.uint64]:
     """The share of a block of items in the hash of every draw."""
     out = np.empty(block.shape[0], dtype=np.uint64)
     for part in blocks(block.shape[0], max(1, _AT_ONCE // block.shape[1])):
-        out[part] = _core.hash_rows(np.ascontiguousarray(block[part]), items.start, seed)
+        out[part] = hash_rows(block[part], items.start, seed)
     return out
 
 

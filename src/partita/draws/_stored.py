@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core, validate
+from partita import validate
 from partita.draws._checks import codes_of
 from partita.errors import FileError, InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.io import MOST_KEPT
@@ -66,12 +66,8 @@ class Renumbering:
         out = np.empty(raw.shape, dtype=self.dtype)
         numbers = self.numbers[draws]
         for part in blocks(raw.shape[0], _AT_ONCE // max(1, raw.shape[1])):
-            try:
-                _core.translate(*_native(raw[part], self.low), numbers[part], out[part])
-            except IndexError as error:
-                raise FileError(
-                    f"the labels are not those that were there when they were opened: {error}"
-                ) from None
+            codes = _codes(raw[part], self.low, numbers.shape[1])
+            out[part] = np.take_along_axis(numbers[part], codes, axis=1)
         return out
 
 
@@ -256,7 +252,9 @@ def first_seen(
     """The first item of a block that has label ``low + c`` in each draw; ``n_items`` if none."""
     out = np.full((block.shape[0], span), n_items, dtype=np.int64)
     for part in blocks(block.shape[0], _AT_ONCE // max(1, block.shape[1])):
-        _core.first_seen(*_native(block[part], low), items.start, out[part])
+        codes = _codes(block[part], low, span)[:, ::-1]  # of items of one label the first is left
+        backwards = np.arange(items.stop, items.start, -1) - 1
+        np.put_along_axis(out[part], codes, np.broadcast_to(backwards, codes.shape), axis=1)
     return out
 
 
@@ -298,12 +296,13 @@ def _warn_of_chunks(source: LabelSource, n_draws: int, n_items: int) -> None:
         )
 
 
-def _native(raw: IntArray, low: int) -> tuple[IntArray, int]:
-    """Labels as the core takes them, and the least of them."""
-    if low > np.iinfo(np.int64).max:
-        raw, low = raw - np.uint64(low), 0
-    kind = np.uint8 if raw.dtype.kind == "b" else raw.dtype.newbyteorder("=")
-    return np.ascontiguousarray(raw, dtype=kind), low
+def _codes(raw: IntArray, low: int, span: int) -> NDArray[np.int64]:
+    """How far labels are above the least of them, less than ``span``."""
+    codes = raw.astype(np.uint64 if low > np.iinfo(np.int64).max else np.int64)
+    codes -= codes.dtype.type(low)
+    if codes.size and not (codes.min() >= 0 and codes.max() < span):
+        raise FileError("the labels are not those that were there when they were opened.")
+    return codes.astype(np.int64, copy=False)
 
 
 def _numbering(

@@ -170,7 +170,7 @@ class RatioLoss:
         second = validate.labels("labels", labels, n_items=first.size)
         draw, sizes = counted_rows(first[None, :])
         partition, counts = _partitions(second[None, :])
-        return float(_core.losses(draw, sizes, partition, counts, self.tables(first.size))[0, 0])
+        return float(self._against(draw, sizes, partition, counts)[0, 0])
 
     def expected(
         self, partitions: IntArray, evidence: Evidence, *, n_jobs: int = 1
@@ -184,6 +184,21 @@ class RatioLoss:
             return self._expected_from_draws(asked, counts, draws, n_jobs)
         return self._expected_from_similarity(asked, counts, evidence.similarity, n_jobs)
 
+    def _against(
+        self,
+        draws: IntArray,
+        sizes: NDArray[np.int64],
+        asked: NDArray[np.uint32],
+        counts: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """The loss of each partition asked about against each draw, (p, n_draws)."""
+        n = draws.shape[1]
+        table, whole, one = self.table(n), np.zeros((1, n), np.uint32), np.ones(1, np.int64)
+        (t,) = _core.joint_sums(draws, sizes, whole, one, table)
+        (e,) = _core.joint_sums(asked, counts, whole, one, table)
+        j = _core.joint_sums(draws, sizes, asked, counts, table)
+        return np.asarray(self.ratio(Basis(t, e[:, None], j, table[-1], n)))
+
     def _from_draws(self, evidence: Evidence, n_partitions: int) -> bool:
         """Whether to evaluate on the draws: a must, or the cheaper of two equal answers."""
         if self.needs != "either":
@@ -195,14 +210,13 @@ class RatioLoss:
     def _expected_from_draws(
         self, asked: NDArray[np.uint32], counts: NDArray[np.int64], draws: Draws, n_jobs: int
     ) -> NDArray[np.float64]:
-        tables, weights = self.tables(draws.n_items), draws.probabilities
+        weights = draws.probabilities
 
         def work(part: tuple[slice, slice]) -> NDArray[np.float64]:
             some, rows = part
             labels, sizes = np.ascontiguousarray(draws.labels[some]), draws.n_clusters[some]
-            return _core.expected_losses(
-                labels, sizes, weights[some], asked[rows], counts[rows], tables
-            )
+            losses = self._against(labels, sizes, asked[rows], counts[rows])
+            return np.asarray((losses * weights[some]).sum(axis=1))
 
         out = np.zeros(asked.shape[0])
         parts = list(_grid(draws.n_draws, asked.shape[0], draws.n_items))
@@ -253,21 +267,21 @@ class RatioLoss:
         table = self.table(tree.n_items)
         e = tree.accumulate(table[tree.size])
         if self._from_draws(evidence, tree.n_items):
-            return self._along_draws(tree, e, evidence.distinct, n_jobs)
+            return self._along_draws(tree, table, e, evidence.distinct, n_jobs)
         j = tree.accumulate(self._node_sums(tree, evidence.dense))
         t = self._per_item(evidence.similarity.row_sums).sum()
         return np.asarray(self.ratio(Basis(t, e, j, table[-1], tree.n_items)))
 
     def _along_draws(
-        self, tree: Tree, e: NDArray[np.float64], draws: Draws, n_jobs: int
-    ) -> NDArray[np.float64]:
-        held, sizes = np.ascontiguousarray(draws.labels), draws.n_clusters
-        tables, weights = self.tables(tree.n_items), draws.probabilities
+        self, tree: Tree, table: NDArray[np.float64], e: NDArray[np.float64], draws: Draws,
+        n_jobs: int,
+    ) -> NDArray[np.float64]:  # fmt: skip
+        held, weights = np.ascontiguousarray(draws.labels), draws.probabilities
 
         def work(part: slice) -> NDArray[np.float64]:
-            return _core.losses_of_cuts(
-                tree.children, held[part], sizes[part], weights[part], e, tables
-            )
+            nodes = _core.node_sums(tree.children, held[part], table)
+            basis = Basis(nodes[:, -1:], e, tree.accumulate(nodes), table[-1], tree.n_items)
+            return np.asarray((weights[part, None] * self.ratio(basis)).sum(axis=0))
 
         out = np.zeros(tree.n_items)
         parts = blocks(draws.n_draws, max(1, 500_000 // tree.n_items))
@@ -277,26 +291,20 @@ class RatioLoss:
 
     def _node_sums(self, tree: Tree, matrix: FloatArray) -> NDArray[np.float64]:
         """Σ over a node's items i of cell(x)/x at x = Σ_j in node π̂_ij, for every node."""
-        n, matrix = tree.n_items, np.ascontiguousarray(matrix)
+        n = tree.n_items
         sums, out = np.ones(n), np.empty(2 * n - 1)
         out[:n] = self._per_item(sums)
         for nodes in tree.runs(_CLIMBED):
-            sizes = tree.size[nodes]
-            ends = np.cumsum(sizes)
-            each = np.empty(ends[-1])
-            rows = n if sizes.size > 1 else max(1, _CLIMBED // int(sizes[0]))
-            for part in blocks(int(sizes.max()), rows):
-                _core.climb(
-                    tree.children,
-                    matrix,
-                    nodes.start,
-                    nodes.stop,
-                    part.start,
-                    part.stop,
-                    sums,
-                    each,
-                )
-            out[nodes] = np.add.reduceat(self._per_item(each), ends - sizes)
+            each = []
+            for left, right in tree.children[nodes.start - n : nodes.stop - n]:
+                one, other = tree.items(left), tree.items(right)
+                for part in blocks(one.size, max(1, _CLIMBED // other.size)):
+                    between = matrix[one[part, None], other]
+                    sums[one[part]] += between.sum(axis=1, dtype=np.float64)
+                    sums[other] += between.sum(axis=0, dtype=np.float64)
+                each += [sums[one], sums[other]]
+            starts = np.cumsum(tree.size[nodes]) - tree.size[nodes]
+            out[nodes] = np.add.reduceat(self._per_item(np.concatenate(each)), starts)
         return out
 
 
@@ -333,13 +341,12 @@ def distances(
     asked, counts = _partitions(partitions)
     if streams(draws):
         return loss.streamed(asked, draws, n_jobs)
-    tables = loss.tables(draws.n_items)
     out = np.empty((asked.shape[0], draws.n_draws))
 
     def work(part: tuple[slice, slice]) -> None:
         some, rows = part
         labels, sizes = np.ascontiguousarray(draws.labels[some]), draws.n_clusters[some]
-        out[rows, some] = _core.losses(labels, sizes, asked[rows], counts[rows], tables)
+        out[rows, some] = loss._against(labels, sizes, asked[rows], counts[rows])
 
     parts = list(_grid(draws.n_draws, asked.shape[0], draws.n_items))
     for _ in map_blocks(work, parts, n_jobs=n_jobs, label="losses"):

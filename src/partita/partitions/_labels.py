@@ -126,13 +126,27 @@ def distinct_rows(rows: IntArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     hashes, seed = np.empty(len(rows), dtype=np.uint64), 0
     while True:  # a second time only if two rows share a hash, one chance in some 2^63
         for part in _row_blocks(rows):
-            hashes[part] = _core.hash_rows(_native(rows[part]), 0, seed)
+            hashes[part] = hash_rows(rows[part], 0, seed)
         first, owner = grouped(hashes)
         same = np.flatnonzero(first[owner] != np.arange(owner.size))
         parts = [same[part] for part in _row_blocks(rows[: same.size])]
         if all(np.array_equal(rows[some], rows[first[owner[some]]]) for some in parts):
             return first, owner
         seed += 1
+
+
+def hash_rows(rows: IntArray, start: int, seed: int) -> NDArray[np.uint64]:
+    """Return a hash of each row that adds up over blocks of columns.
+
+    It is Σ key_i (label_i + 1) modulo 2⁶⁴. The keys are what SplitMix64 gives for the numbers of
+    the columns, the first of which is ``start``, others for each seed.
+    """
+    z = np.arange(start + 1, start + 1 + rows.shape[1], dtype=np.uint64)
+    z = z * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD1342543DE82EF95 * seed % 2**64)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    keys = z ^ (z >> np.uint64(31))
+    return np.asarray(rows.astype(np.uint64) @ keys + keys.sum(dtype=np.uint64))
 
 
 def grouped(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -174,8 +188,8 @@ def _counts_if_canonical(labels: IntArray) -> NDArray[np.int64] | None:
 
 
 def _row_blocks(rows: IntArray) -> list[slice]:
-    """Rows that are gone over in one call of the core."""
-    return blocks(rows.shape[0], max(1, 10_000_000 // rows.shape[1]))
+    """Rows that are gone over together."""
+    return blocks(rows.shape[0], max(1, 1_000_000 // rows.shape[1]))
 
 
 def _in_range(labels: IntArray) -> tuple[IntArray, int, int]:

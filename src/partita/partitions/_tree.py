@@ -72,6 +72,10 @@ class Tree:
         order[self.first[: self.n_items]] = np.arange(self.n_items)
         return order
 
+    def items(self, node: int) -> NDArray[np.int64]:
+        """The items below a node."""
+        return self.order[self.first[node] : self.first[node] + self.size[node]]
+
     def runs(self, most: int) -> Iterator[slice]:
         """Cut the merges, as nodes, into runs that join ``most`` ordered pairs of items or fewer.
 

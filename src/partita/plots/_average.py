@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core, validate
-from partita.draws import Draws, counts_in, representative
+from partita import validate
+from partita.draws import Draws, counts_in, representative, sparse_counts_in
 from partita.evidence import as_evidence
 from partita.parallel import blocks
 from partita.plots._canvas import bin_edges, check_order, some_of
@@ -96,20 +96,19 @@ def _from_draws(
     cell_of[order] = np.repeat(np.arange(cells), np.diff(edges))
     most = int(draws.n_clusters.max())
     many = most * cells > _SPARSE * order.size
-    total = _sparse(draws, order, cell_of, cells) if many else _dense(draws, cell_of, cells, most)
+    total = _sparse(draws, cell_of, cells) if many else _dense(draws, cell_of, cells, most)
     return _over_sizes(total, edges)
 
 
-def _sparse(
-    draws: Draws, order: NDArray[np.int64], cell_of: NDArray[np.int64], cells: int
-) -> NDArray[np.float32]:
+def _sparse(draws: Draws, cell_of: NDArray[np.int64], cells: int) -> NDArray[np.float32]:
     """Over the pairs of cells that a cluster has items in, which are few if clusters are many."""
     total = np.zeros((cells, cells), dtype=np.float32)
-    weights = draws.probabilities.astype(np.float32)
-    for part in blocks(draws.n_draws, 2 * _WORK // (order.size * cells)):
+    for part in blocks(draws.n_draws, _WORK // cell_of.size):
         labels = np.ascontiguousarray(draws.labels[part])
-        _core.cell_pairs(labels, weights[part], order, cell_of[order], total)
-    return total + np.triu(total, 1).T
+        counts = sparse_counts_in(labels, draws.n_clusters[part], cell_of, cells).cells
+        weights = np.repeat(draws.probabilities[part], draws.n_clusters[part])
+        total += (counts.T @ counts.multiply(weights[:, None]).tocsr()).toarray()
+    return total
 
 
 def _dense(draws: Draws, cell_of: NDArray[np.int64], cells: int, most: int) -> NDArray[np.float32]:

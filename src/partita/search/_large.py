@@ -7,13 +7,12 @@ every item is moved on, in rounds (`_streamed`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core, losses, validate
+from partita import losses, validate
 from partita.draws import (
     DenseCounts,
     SparseCounts,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 N_LANDMARKS = 3_000
 MOST_LANDMARKS = 6_000  # where their matrix is needed
 EACH = 20  # landmarks for each cluster of a usual draw, where that is more
-_LOOKUPS = 1_000_000
+_CELLS_AT_ONCE = 1_000_000  # items times clusters that are looked at together
 _SCORED = 32  # draws scored against each other to find the one to start from
 _CELLS = 300_000_000  # of the tables that a run of the greedy search keeps, six bytes each
 _DRAWS = 800  # that it goes over again and again, at most
@@ -126,14 +125,11 @@ def extend(found: IntArray, some: Sample, loss: RatioLoss, *, n_jobs: int = 1) -
     draws, items = some.draws, some.landmarks.items
     labels = canonical(found)
     counts = _counted(labels, some)
-    rows = Rows(draws, loss, counts.row_sizes())
-    scoring = rows.scoring(counts, counts.shape[1], allocate=True)
-    nowhere = np.full(draws.n_items, counts.shape[1], dtype=np.int32)
+    scoring = Rows(draws, loss, counts.row_sizes()).allocation(counts)
     parts = map_items(
-        scoring.work, draws.labels, along=(nowhere,), shared=scoring.shared, n_jobs=n_jobs,
-        label="extending",
-    )  # fmt: skip
-    out = np.concatenate([best for best, _ in parts])
+        scoring.work, draws.labels, shared=scoring.shared, n_jobs=n_jobs, label="extending"
+    )
+    out = np.concatenate(list(parts))
     out[items] = labels
     return out
 
@@ -150,15 +146,11 @@ def _counted(labels: IntArray, some: Sample) -> DenseCounts | SparseCounts:
 def extend_by_similarity(found: IntArray, some: Sample, *, n_jobs: int = 1) -> NDArray[np.int64]:
     """Put every item into the cluster of the sample that it is most similar to on average."""
     labels = canonical(found)
-    offsets, sizes = offsets_of(some.draws), np.bincount(labels)
     counts = _counted(labels, some)
-    work: Callable[..., NDArray[np.int64]] = sparsely_nearest
-    by: tuple[Any, ...] = (counts, sizes.astype(np.float64))
-    if isinstance(counts, DenseCounts):
-        work, by = nearest, (counts.table / sizes,)
+    table = counts.valued(np.arange(some.draws.n_items + 1.0))
     parts = map_items(
-        work, some.draws.labels, shared=(offsets, some.draws.probabilities, *by), n_jobs=n_jobs,
-        label="extending",
+        nearest, some.draws.labels, n_jobs=n_jobs, label="extending",
+        shared=(offsets_of(some.draws), some.draws.probabilities, table, np.bincount(labels)),
     )  # fmt: skip
     out = np.concatenate(list(parts))
     out[some.landmarks.items] = labels
@@ -166,18 +158,9 @@ def extend_by_similarity(found: IntArray, some: Sample, *, n_jobs: int = 1) -> N
 
 
 def nearest(
-    block: IntArray, items: slice, offsets: Any, weights: Any, means: Any
+    block: IntArray, items: slice, offsets: Any, weights: Any, table: Any, sizes: Any
 ) -> NDArray[np.int64]:
     """The cluster of the sample that each item of a block is most similar to."""
-    return np.asarray(scattered(block, items, offsets, weights, means).argmax(axis=1))
-
-
-def sparsely_nearest(
-    block: IntArray, items: slice, offsets: Any, weights: Any, counts: SparseCounts, sizes: Any
-) -> NDArray[np.int64]:
-    """The same from a table without its empty cells."""
-    out = np.empty(block.shape[1], dtype=np.int64)
-    for part in blocks(out.size, max(1, _LOOKUPS // block.shape[0])):
-        few = np.ascontiguousarray(block[:, part].T)
-        out[part] = _core.nearest(few, offsets, weights, counts.arrays, sizes)
-    return out
+    parts = blocks(block.shape[1], max(1, _CELLS_AT_ONCE // sizes.size))
+    shares = [scattered(block[:, part], part, offsets, weights, table) / sizes for part in parts]
+    return np.concatenate([one.argmax(axis=1) for one in shares])

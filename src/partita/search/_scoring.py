@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from partita import _core
-from partita.draws import DenseCounts, SparseCounts, offsets_of
+from partita.draws import DenseCounts, SparseCounts, offsets_of, own_of, scattered
 from partita.losses import Basis, RatioLoss
 from partita.parallel import blocks
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     Counts: TypeAlias = DenseCounts | SparseCounts
     Scored: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 
-_LANES = 8
-_LOOKUPS = 5_000_000
+_CELLS = 1_000_000  # items times clusters that are scored together
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +42,7 @@ class Linear:
 class Scoring:
     """A function of a block of items, its labels and ``shared`` that scores their moves."""
 
-    work: Callable[..., Scored]
+    work: Callable[..., Any]
     shared: tuple[Any, ...]
 
 
@@ -94,87 +92,61 @@ class Rows:
         by_e = (slope(top) * d - n * slope(bottom)) / safe**2
         return Linear(self.value(e, j), -p * by_j, float(p @ by_e))
 
-    def scoring(self, counts: Counts, limit: int, *, allocate: bool = False) -> Scoring:
-        """How a block of items is scored with all the others in place.
-
-        With ``allocate`` all items come from a column of nobody, and none may stay there.
-        """
+    def scoring(self, counts: Counts, limit: int) -> Scoring:
+        """How a block of items is scored with all the others in place; a column is nobody's."""
         form = self.linear(*self.totals(counts))
-        width = counts.shape[1]
-        full = width + 1  # one column at least belongs to nobody
-        if isinstance(counts, DenseCounts):
-            full += -full % _LANES
-        sizes = np.zeros(full, dtype=np.int64)
-        sizes[:width] = counts.column_sizes(self.offsets)
+        sizes = counts.column_sizes(self.offsets)
         enters = form.slope * self.step[sizes]
         free = np.flatnonzero(sizes == 0)
-        shut = allocate or int((sizes > 0).sum()) >= limit
-        enters[free if shut else free[1:]] = np.inf
-        if allocate:
-            leaves = np.full(full, -10.0)
-        else:
-            leaves = form.slope * (self.cell[np.maximum(sizes - 1, 0)] - self.cell[sizes])
-        if isinstance(counts, SparseCounts):
-            return self._sparse(counts, form.alpha, leaves, enters)
-        table = np.zeros((counts.shape[0], full), dtype=np.float32)
-        table[:, :width] = self.step[counts.table]
-        lost = np.zeros_like(table)
-        if not allocate:
-            lost[:, :width] = self.step[np.maximum(counts.table - 1, 0)]
-        shared = (self.offsets, form.alpha.astype(np.float32), table, lost, leaves, enters)
-        return Scoring(moves, shared)
+        enters[free if int((sizes > 0).sum()) >= limit else free[1:]] = np.inf
+        leaves = form.slope * (self.cell[np.maximum(sizes - 1, 0)] - self.cell[sizes])
+        gained, lost = self.step - self.step[0], np.append(self.step[0], self.step)
+        tables = counts.valued(gained), counts.valued(lost[:-1] - self.step[0])
+        return Scoring(moves, (self.offsets, form.alpha, *tables, leaves, enters))
 
-    def _sparse(
-        self,
-        counts: SparseCounts,
-        alpha: Doubles,
-        leaves: Doubles,
-        enters: Doubles,
-    ) -> Scoring:
-        lengths = np.diff(counts.starts)
-        looked = int(lengths @ counts.row_sizes()) / (self.n_items * self.draws.n_draws)
-        size = max(1, int(_LOOKUPS / (looked * self.draws.n_draws)))
-        return Scoring(sparse_moves, (self.offsets, alpha, counts, self.step, leaves, enters, size))
+    def allocation(self, counts: Counts) -> Scoring:
+        """How a block of items is put where the loss of those counted and it is least."""
+        form = self.linear(*self.totals(counts))
+        enters = form.slope * self.step[counts.column_sizes(self.offsets)]
+        table = counts.valued(self.step - self.step[0])
+        return Scoring(allocated, (self.offsets, form.alpha, table, enters))
 
 
 def moves(
-    block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
-    alpha: NDArray[np.float32], table: NDArray[np.float32], lost: NDArray[np.float32],
-    leaves: Doubles, enters: Doubles,
+    block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64], alpha: Doubles,
+    gained: Any, lost: Any, leaves: Doubles, enters: Doubles,
 ) -> Scored:  # fmt: skip
-    """The best cluster of every item of a block, and by how much the loss would fall."""
-    n = block.shape[1]
-    best, gains = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float32)
-    here = np.ascontiguousarray(labels, dtype=np.int64)
-    for part in blocks(n, max(64, _LOOKUPS // block.shape[0])):
-        few = np.ascontiguousarray(block[:, part])
-        best[part], gains[part] = _core.best_moves(
-            few, offsets, alpha, table, lost, here[part], leaves, enters
-        )
-    return best, gains
+    """The best cluster of every item of a block, and by how much the loss would fall.
 
-
-def sparse_moves(
-    block: IntArray, items: slice, labels: IntArray, offsets: NDArray[np.int64],
-    alpha: Doubles, counts: SparseCounts, step: Doubles, leaves: Doubles,
-    enters: Doubles, size: int,
-) -> Scored:  # fmt: skip
-    """The same from a table without its empty cells, ``size`` items at a time.
-
-    Cluster by cluster: its items are in the same rows mostly, which are in the cache then.
+    Of one item more, a cell gains ``gained``; of one less, it loses ``lost``; both less what an
+    empty cell gains, which leaves the difference as it is.
     """
     n = block.shape[1]
-    best, gains = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float32)
-    order = np.argsort(labels, kind="stable")
-    cheapest = int(np.argmin(enters))
-    for part in blocks(n, size):
-        at = order[part]
-        few = np.ascontiguousarray(block[:, at].T)
-        here = np.asarray(labels[at], dtype=np.int64)
-        best[at], gains[at] = _core.best_moves_sparsely(
-            few, offsets, alpha, counts.arrays, step, here, leaves, enters, cheapest
+    best, gains = labels.astype(np.int32), np.zeros(n, dtype=np.float32)
+    for part in blocks(n, _CELLS // enters.size):
+        few, here = np.ascontiguousarray(block[:, part]), labels[part]
+        change = enters - scattered(few, part, offsets, alpha, gained)
+        every = np.arange(here.size)
+        change[every, here] = np.inf
+        there = change.argmin(axis=1)
+        fall = -(
+            change[every, there] + leaves[here] + own_of(few, part, here, offsets, alpha, lost)
         )
+        gains[part] = np.maximum(fall, 0.0)
+        best[part] = np.where(fall > 0, there, here)
     return best, gains
+
+
+def allocated(
+    block: IntArray, items: slice, offsets: NDArray[np.int64], alpha: Doubles, gained: Any,
+    enters: Doubles,
+) -> NDArray[np.int32]:  # fmt: skip
+    """The cluster that every item of a block enters at least loss."""
+    out = np.empty(block.shape[1], dtype=np.int32)
+    for part in blocks(out.size, _CELLS // enters.size):
+        few = np.ascontiguousarray(block[:, part])
+        out[part] = (enters - scattered(few, part, offsets, alpha, gained)).argmin(axis=1)
+    return out
 
 
 def best_mergers(rows: Rows, counts: SparseCounts) -> list[tuple[int, int]]:
@@ -182,30 +154,29 @@ def best_mergers(rows: Rows, counts: SparseCounts) -> list[tuple[int, int]]:
 
     Each cluster is looked at with the one that it is most together with.
     """
-    from scipy.sparse import csr_array
-
     sizes = counts.column_sizes(rows.offsets)
     form = rows.linear(*rows.totals(counts))
     weights = np.repeat(rows.draws.probabilities, np.diff(rows.offsets))
-    cells = csr_array((counts.counts.astype(float), counts.columns, counts.starts), counts.shape)
+    cells = counts.cells.astype(np.float64)
     near = (cells.T @ (cells.multiply(weights[:, None]).tocsr())).tocoo()
     apart = near.row != near.col
     a, b, together = near.row[apart], near.col[apart], near.data[apart]
     together = together / (sizes[a] * sizes[b].astype(np.float64))
     order = np.lexsort((b, -together, a))
     first = np.unique(a[order], return_index=True)[1]
-    partner = np.full(sizes.size, -1, dtype=np.int64)
-    partner[a[order][first]] = b[order][first]
-    gains = np.zeros(sizes.size)
+    k, partner = a[order][first], b[order][first]
+    gains = np.zeros(k.size)
     for some in counts.runs(rows.offsets):
-        at = rows.offsets[some.start : some.stop + 1]
-        _core.merged(counts.arrays, at, form.alpha[some], rows.cell, partner, gains)
-    k = np.flatnonzero(partner >= 0)
-    s, u = sizes[k], sizes[partner[k]]
-    gains = gains[k] - form.slope * (rows.cell[s + u] - rows.cell[s] - rows.cell[u])
+        at, alpha = rows.offsets[some.start : some.stop + 1], form.alpha[some]
+        of_draws = counts.cells[int(at[0]) : int(at[-1])]
+        mine, its = SparseCounts(of_draws[:, k]), SparseCounts(of_draws[:, partner])
+        for sign, table in ((1.0, mine + its), (-1.0, mine), (-1.0, its)):
+            gains += sign * table.by_column(at - at[0], alpha, rows.cell)
+    s, u = sizes[k], sizes[partner]
+    gains -= form.slope * (rows.cell[s + u] - rows.cell[s] - rows.cell[u])
     found, taken = [], np.zeros(sizes.size, dtype=bool)
     for at in np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)]:
-        one, other = int(k[at]), int(partner[k[at]])
+        one, other = int(k[at]), int(partner[at])
         if not (taken[one] or taken[other]):
             taken[[one, other]] = True
             found.append((one, other))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core, validate
-from partita.draws import Draws, contingency, gathered, offsets_of
+from partita import validate
+from partita.draws import Draws, contingency, gathered, offsets_of, scattered
 from partita.errors import InvalidValueError
 from partita.io import Shown, to_dataset
 from partita.parallel import blocks, map_blocks, map_items, progress
@@ -226,6 +226,9 @@ def _deal(
 ) -> Doubles:
     """The shares of the items of a block."""
     out = np.zeros((block.shape[1], n_columns))
-    for part in blocks(block.shape[0], max(1, _WORK // block.shape[1])):
-        _core.deal(block[part], weights[part], mapping[part], out)
+    most = mapping.shape[1]
+    for part in blocks(block.shape[0], max(1, _WORK // max(block.shape[1], most * n_columns))):
+        into = np.eye(n_columns)[mapping[part].ravel()]  # a row for each cluster of each draw
+        starts = most * np.arange(len(mapping[part]) + 1)
+        out += scattered(block[part], items, starts, weights[part], into)
     return out

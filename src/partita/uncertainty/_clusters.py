@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core, validate
+from partita import validate
 from partita.diagnostics import monte_carlo_error
-from partita.draws import Draws, as_draws
-from partita.parallel import blocks, map_blocks
+from partita.draws import Draws, as_draws, contingency
 from partita.uncertainty._given import draws_or_similarity, item_index, labels_of
 from partita.uncertainty._items import mean_similarity
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-_WORK = 10_000_000  # labels looked at in some thirty milliseconds
-_SWEEP = 1 << 27  # labels taken from the draws together, in one sweep over a store
 
 
 def cluster_uncertainty(estimate: Any, draws: Any, *, n_jobs: int | None = -1) -> pd.DataFrame:
@@ -102,23 +98,12 @@ def _nearest(
 def _intact(
     labels: NDArray[np.int64], sizes: NDArray[np.int64], draws: Draws, n_jobs: int
 ) -> NDArray[np.float64]:
-    def work(part: slice) -> NDArray[np.float64]:
-        out = np.zeros(sizes.size)
-        p = draws.probabilities[part]
-        rows = rows_held[part.start - held.start : part.stop - held.start]
-        _core.intact(np.ascontiguousarray(rows), p, labels, sizes, out)
-        return out
-
-    total = np.zeros(sizes.size)
-    size = max(1, _WORK // draws.n_items)
-    for held in blocks(draws.n_draws, max(1, _SWEEP // (draws.n_items * size)) * size):
-        rows_held = draws.labels[held]
-        parts = [
-            slice(held.start + p.start, held.start + p.stop) for p in blocks(len(rows_held), size)
-        ]
-        for share in map_blocks(work, parts, n_jobs=n_jobs, label="clusters"):
-            total += share
-    return np.minimum(total, 1.0)
+    """The probability of each cluster to be a cluster of a draw as it is."""
+    (counts,) = contingency(draws, [labels], n_jobs=n_jobs, label="clusters")
+    row, column, count = counts.coordinates()
+    is_whole = (count == sizes[column]) & (count == counts.row_sizes()[row])
+    weights = np.repeat(draws.probabilities, draws.n_clusters)[row[is_whole]]
+    return np.minimum(np.bincount(column[is_whole], weights, sizes.size), 1.0)
 
 
 def posterior_n_clusters(draws: Any) -> pd.DataFrame:

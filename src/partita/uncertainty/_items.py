@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import _core, validate
-from partita.draws import Draws, SparseCounts, contingency, offsets_of, own_values
+from partita.draws import Draws, contingency, offsets_of, own_values, spread
 from partita.parallel import blocks
 from partita.similarity import Similarity
 from partita.uncertainty._align import align_memberships
@@ -119,11 +119,7 @@ def _vi_shares(labels: NDArray[np.int64], draws: Draws, *, n_jobs: int = 1) -> D
     offsets = offsets_of(draws)
     (counts,) = contingency(draws, [labels], n_jobs=n_jobs, label="items")
     logs = _core.log2(np.maximum(np.arange(draws.n_items + 1.0), 1.0))
-    rows, columns = logs[counts.row_sizes()], logs[counts.column_sizes(offsets)]
-    if isinstance(counts, SparseCounts):
-        values = np.repeat(rows, np.diff(counts.starts)) + columns[counts.columns]
-        values -= 2.0 * logs[counts.counts]
-    else:
-        values = rows[:, None] + columns - 2.0 * logs[counts.table]
-    found = own_values(draws, labels, counts, values, n_jobs=n_jobs)
-    return np.asarray(np.maximum(found, 0.0) / draws.n_items)
+    truth = spread(draws, logs[counts.row_sizes()][:, None], n_jobs=n_jobs)[:, 0]
+    own = logs[counts.column_sizes(offsets)][labels]
+    joint = own_values(draws, labels, counts, logs, n_jobs=n_jobs)
+    return np.asarray(np.maximum(truth + own - 2.0 * joint, 0.0) / draws.n_items)
