@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from partita.draws import Draws
 
 _SUMMARY = ("ball", "clusters", "n-clusters", "error", "items")
-_OF_DRAWS = ("chips", "chips-clusters", "modes", "n-clusters")  # tables that need no estimate
+_OF_DRAWS = (
+    "chips",
+    "chips-clusters",
+    "modes",
+    "n-clusters",
+    "sensitivity",
+)  # tables that need no estimate
 
 
 def uncertainty(arguments: argparse.Namespace) -> None:
@@ -93,6 +99,8 @@ def _table(name: str, best: Any, draws: Draws, arguments: argparse.Namespace) ->
         prob = 0.9 if arguments.prob is None else arguments.prob
         found = verbs.chips(draws, prob=prob, rng=arguments.seed)
         return columns_of(found.to_frame() if name == "chips" else found.clusters())
+    if name == "sensitivity":
+        return columns_of(verbs.sensitivity(draws, **running).frame.set_index("loss"))
     if name == "memberships":
         return columns_of(verbs.align_memberships(best, draws, **jobs).to_frame())
     if name == "error":

@@ -265,7 +265,7 @@ _OUTPUT = ("writing the result", _FORMAT, _file(
     "-o --output", "a file to write instead of the terminal; replaced in one step",
 ))
 TABLES = ("ball", "chips", "chips-clusters", "clusters", "error", "items", "memberships", "modes",
-          "n-clusters", "stability")
+          "n-clusters", "sensitivity", "stability")
 
 #: The groups of options of each command: a title, then what it holds.
 _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {

@@ -310,3 +310,38 @@ def extended(rows: NDArray[np.int64], n_more: int) -> NDArray[np.int64]:
         starts = np.repeat(np.cumsum(options) - options, options)
         rows = np.column_stack([repeated, np.arange(repeated.shape[0]) - starts])
     return rows
+
+
+def matched_labels(reference: Any, labels: Any) -> NDArray[np.int64]:
+    """Renumber a partition so that its clusters have the numbers of those they overlap most.
+
+    Clusters are matched one to one so that most items agree; those left without a match are
+    numbered after all of the reference's.
+
+    Parameters
+    ----------
+    reference, labels : array-like of shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Examples
+    --------
+    >>> matched_labels([0, 0, 1, 1, 1], [0, 1, 2, 2, 2])
+    array([0, 2, 1, 1, 1])
+    """
+    from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import coo_array
+
+    base = canonical(reference)
+    own = canonical(validate.labels("labels", labels, n_items=base.size))
+    shape = (int(own.max()) + 1, int(base.max()) + 1)
+    table = coo_array((np.ones(own.size), (own, base)), shape=shape).toarray()
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    useful = table[rows, columns] > 0
+    number = np.full(shape[0], -1, dtype=np.int64)
+    number[rows[useful]] = columns[useful]
+    free = np.flatnonzero(number < 0)
+    number[free] = shape[1] + np.arange(free.size)
+    return number[own]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from partita.partitions import matched_labels
 from partita.plots._average import Averaged, average_similarity
 from partita.plots._ball import credible_ball
 from partita.plots._canvas import pyplot as pyplot
@@ -17,7 +18,7 @@ from partita.plots._curves import loss_by_rank, n_clusters, search_history, trac
 from partita.plots._matrices import comparison, reconstruction, similarity
 from partita.plots._memberships import memberships, memberships_by_rank
 from partita.plots._order import item_order
-from partita.plots._palette import matched_labels, palette
+from partita.plots._palette import palette
 from partita.plots._parameters import parameters
 from partita.plots._scatter import scatter
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from partita import validate
-from partita.partitions import canonical
+from partita.partitions import matched_labels
 
 # Okabe and Ito's colours without black, in an order that keeps neighbours far apart; then some of
 # Paul Tol's muted ones. The first eight stay apart under each kind of colour blindness.
@@ -68,41 +68,6 @@ def rgb(n_clusters: int) -> NDArray[np.float64]:
     hexes = palette(n_clusters)
     values = [[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in hexes]
     return np.array(values, dtype=np.float64).reshape(-1, 3)
-
-
-def matched_labels(reference: Any, labels: Any) -> NDArray[np.int64]:
-    """Renumber a partition so that its clusters have the numbers of those they overlap most.
-
-    Clusters are matched one to one so that most items agree; those left without a match are
-    numbered after all of the reference's.
-
-    Parameters
-    ----------
-    reference, labels : array-like of shape (n,)
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-
-    Examples
-    --------
-    >>> matched_labels([0, 0, 1, 1, 1], [0, 1, 2, 2, 2])
-    array([0, 2, 1, 1, 1])
-    """
-    from scipy.optimize import linear_sum_assignment
-    from scipy.sparse import coo_array
-
-    base = canonical(reference)
-    own = canonical(validate.labels("labels", labels, n_items=base.size))
-    shape = (int(own.max()) + 1, int(base.max()) + 1)
-    table = coo_array((np.ones(own.size), (own, base)), shape=shape).toarray()
-    rows, columns = linear_sum_assignment(table, maximize=True)
-    useful = table[rows, columns] > 0
-    number = np.full(shape[0], -1, dtype=np.int64)
-    number[rows[useful]] = columns[useful]
-    free = np.flatnonzero(number < 0)
-    number[free] = shape[1] + np.arange(free.size)
-    return number[own]
 
 
 def column_numbers(reference: Any, labels: Any, n_columns: int) -> NDArray[np.int64]:

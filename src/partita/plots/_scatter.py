@@ -11,8 +11,9 @@ from partita import mixture, validate
 from partita.draws import as_draws, representative
 from partita.errors import InvalidValueError
 from partita.mixture.data import read_data
+from partita.partitions import matched_labels
 from partita.plots._canvas import FAINT, INK, axes, labels_of
-from partita.plots._palette import MARKERS, matched_labels, rgb
+from partita.plots._palette import MARKERS, rgb
 from partita.uncertainty import align_memberships
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from partita.uncertainty._chips import Chips, chips
 from partita.uncertainty._clusters import cluster_uncertainty, posterior_n_clusters
 from partita.uncertainty._items import item_uncertainty
 from partita.uncertainty._modes import Modes, summarize_modes
+from partita.uncertainty._sensitivity import Sensitivity, sensitivity
 from partita.uncertainty._stability import LossError, loss_error, stability
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "CredibleBall",
     "LossError",
     "Modes",
+    "Sensitivity",
     "align_memberships",
     "chips",
     "cluster_uncertainty",
@@ -28,6 +30,7 @@ __all__ = [
     "item_uncertainty",
     "loss_error",
     "posterior_n_clusters",
+    "sensitivity",
     "stability",
     "summarize_modes",
 ]
