@@ -43,9 +43,9 @@ def test_zero_weights():
 
 def test_labels_come_with_their_probabilities():
     logs = np.broadcast_to(LOGS[0, 0], (20_000, 7, 3))
-    from partita.draws._log_weights import sampled
-
-    labels, p = sampled(np.ascontiguousarray(logs), 3), softmax(LOGS[0, 0], axis=1)
+    draws = pt.Draws.from_log_weights(np.ascontiguousarray(logs), rng=3)
+    starts = np.cumsum(draws.n_clusters) - draws.n_clusters
+    labels, p = draws.codes[starts[:, None] + draws.labels], softmax(LOGS[0, 0], axis=1)
     for item in range(7):
         counts = np.bincount(labels[:, item], minlength=3)
         assert chisquare(counts, 20_000 * p[item]).pvalue > 1e-4

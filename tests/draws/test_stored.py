@@ -8,15 +8,14 @@ import pickle
 import numpy as np
 import pytest
 import zarr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 import partita as pt
-from partita.draws import StoredLabels, cluster_sums
-from partita.draws._stored import pick_items
+from partita.draws import StoredLabels, cluster_sums, pick_items
 from partita.parallel import item_blocks, map_items, sum_items
-from partita.parallel import items as _items
+
+N = 2_500  # items of three blocks
 
 
 class Held:
@@ -32,21 +31,19 @@ class Held:
         return self.array[draws, items]
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Blocks of few items, so that small labels have several."""
-    monkeypatch.setattr(_items, "_LEAST", 3)
+@st.composite
+def matrices(draw):
+    """Labels of several blocks, some of which appear in the last alone."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    kind = draw(st.sampled_from([np.int64, np.uint8, np.int8]))
+    labels = rng.integers(0, draw(st.integers(1, 9)), (draw(st.integers(1, 12)), N))
+    labels[:, 2_400:] += draw(st.integers(0, 3))
+    return labels.astype(kind)
 
 
-matrices = hnp.arrays(
-    st.sampled_from([np.int64, np.uint8, np.int8]),
-    hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40),
-    elements=st.integers(0, 9),
-)
-
-
-@given(labels=matrices, low=st.integers(-5, 5))
-def test_labels_are_numbered_as_in_memory(small_blocks, labels, low):
+@settings(max_examples=30)
+@given(labels=matrices(), low=st.integers(-5, 5))
+def test_labels_are_numbered_as_in_memory(labels, low):
     shifted = labels.astype(np.int64) + low
     there, here = pt.Draws(Held(shifted)), pt.Draws(shifted)
     assert isinstance(there.labels, StoredLabels)
@@ -56,28 +53,28 @@ def test_labels_are_numbered_as_in_memory(small_blocks, labels, low):
     assert there == here
 
 
-@given(labels=matrices, data=st.data())
-def test_draws_are_taken_as_in_memory(small_blocks, labels, data):
+@settings(max_examples=30)
+@given(labels=matrices(), data=st.data())
+def test_draws_are_taken_as_in_memory(labels, data):
     there, here = pt.Draws(Held(labels)), pt.Draws(labels)
     m, n = labels.shape
     rows = data.draw(st.lists(st.integers(0, m - 1), min_size=1, max_size=6))
     columns = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6)))
     assert there.take(rows) == here.take(rows)
     assert there.take(rows).thin(2) == here.take(rows).thin(2)
-    np.testing.assert_array_equal(there.labels[rows], here.labels[rows])
-    np.testing.assert_array_equal(there.labels[rows[0]], here.labels[rows[0]])
-    np.testing.assert_array_equal(there.labels[:, n - 1], here.labels[:, n - 1])
+    for index in (rows, rows[0], np.s_[:, n - 1], np.s_[1:3], np.s_[:, 5:9], np.s_[:, columns]):
+        np.testing.assert_array_equal(there.labels[index], here.labels[index])
     np.testing.assert_array_equal(pick_items(there.labels, columns), here.labels[:, columns])
     once, same = there.unique(), here.unique()
     np.testing.assert_array_equal(np.asarray(once.labels), same.labels)
     np.testing.assert_array_equal(once.weights, same.weights)
 
 
-def test_opening_reads_blocks_and_never_the_whole(small_blocks):
-    store = Held(np.tile(np.arange(50) % 7, (4, 1)))
+def test_opening_reads_blocks_and_never_the_whole():
+    store = Held(np.tile(np.arange(N) % 7, (4, 1)))
     draws = pt.Draws(store)
-    assert len(store.reads) > 10
-    assert all(items.stop - items.start < 50 for _, items in store.reads)
+    assert len(store.reads) >= 6
+    assert all(items.stop - items.start < N for _, items in store.reads)
     store.reads.clear()
     assert draws.burn(1).n_draws == 3
     assert store.reads == []
@@ -108,9 +105,9 @@ def tally_all(block, items, weights, offset):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_results_come_in_order_and_are_added_in_order(small_blocks, n_jobs):
-    labels = np.arange(80, dtype=np.uint8).reshape(2, 40) % 5
-    weights = np.linspace(0, 1, 40)
+def test_results_come_in_order_and_are_added_in_order(n_jobs):
+    labels = np.arange(2 * N).reshape(2, N).astype(np.uint8) % 5
+    weights = np.linspace(0, 1, N)
     given = {"along": (weights,), "shared": (0.5,)}
     parts = list(map_items(tally, labels, **given, n_jobs=n_jobs))
     found = np.concatenate([own for own, _ in parts])
@@ -135,30 +132,28 @@ def decoded(monkeypatch):
 
 
 def in_chunks(path, chunks):
-    labels = np.random.default_rng(1).integers(1, 4, (12, 90))
+    labels = np.random.default_rng(1).integers(1, 4, (12, N))
     labels[:, :3] = [1, 2, 3]
     zarr.create_array(str(path), shape=labels.shape, dtype="i4", chunks=chunks)[:] = labels
     return labels, pt.read_draws(path, stored=True)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.parametrize("chunks", [(12, 45), (5, 45), (12, 7), (12, 1), (12, 90)])
-def test_a_pass_decodes_a_chunk_once_however_blocks_cut_it(
-    small_blocks, tmp_path, decoded, chunks, n_jobs
-):
+@pytest.mark.parametrize("chunks", [(12, 1500), (5, 1500), (12, 210), (12, N)])
+def test_a_pass_decodes_a_chunk_once_however_blocks_cut_it(tmp_path, decoded, chunks, n_jobs):
     labels, draws = in_chunks(tmp_path / "a.zarr", chunks)
-    n_chunks = -(-12 // chunks[0]) * -(-90 // chunks[1])
+    n_chunks = -(-12 // chunks[0]) * -(-N // chunks[1])
     assert len(decoded) <= 2 * n_chunks  # opening it goes over it twice
     decoded.clear()
-    x = np.random.default_rng(0).random((90, 2))
+    x = np.random.default_rng(0).random((N, 2))
     sums = cluster_sums(draws, x, 2, n_jobs=n_jobs)
     most = n_chunks if n_jobs == 1 else 2 * n_chunks  # threads may be out of step
     assert len(decoded) <= most
     np.testing.assert_array_equal(sums, cluster_sums(pt.Draws(labels), x, 2))
 
 
-def test_a_store_is_sent_without_what_it_keeps(small_blocks, tmp_path):
-    labels, draws = in_chunks(tmp_path / "a.zarr", (12, 45))
+def test_a_store_is_sent_without_what_it_keeps(tmp_path):
+    labels, draws = in_chunks(tmp_path / "a.zarr", (12, 1500))
     blocks = draws.labels.source
     assert (blocks.read(slice(0, 12), slice(40, 50)) == labels[:, 40:50]).all()
     sent = pickle.dumps(blocks)

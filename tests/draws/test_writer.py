@@ -14,7 +14,6 @@ import pytest
 
 import partita as pt
 from partita.cli import main
-from partita.similarity import _builder
 
 
 def test_what_is_written_is_read_back_whole_or_in_blocks(tmp_path):
@@ -216,23 +215,18 @@ def test_a_built_similarity_is_that_of_all_the_draws(weights):
         pt.SimilarityBuilder().similarity()
 
 
-@pytest.mark.parametrize("when", ["before", "within"])
-def test_ctrl_c_in_an_update_counts_no_draw_twice(monkeypatch, when):
+def test_ctrl_c_in_an_update_counts_no_draw_twice(monkeypatch):
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 4, (130, 300))
     builder = pt.SimilarityBuilder(n_jobs=1)
     for row in labels[:127]:
         builder.update(row)
-    parts = _builder.blocks
 
-    def interrupted(n, size):
-        done = parts(n, size)
-        if when == "within":
-            yield done[0]
+    def interrupted(*args, **how):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_builder, "blocks", interrupted)
+        patch.setattr(pt.Similarity, "to_dense", interrupted)
         with pytest.raises(KeyboardInterrupt):
             builder.update(labels[127])
         with pytest.raises(KeyboardInterrupt):

@@ -115,76 +115,65 @@ def test_what_is_read_in_a_process_of_its_own_is_the_same(tmp_path, kind):
     assert alone.about == here.about
 
 
+@pytest.fixture
+def library(monkeypatch, tmp_path):
+    """A file of R's, and a library for it whose behaviour a test writes."""
+
+    def library(body):
+        (tmp_path / "rdata").mkdir()
+        code = f"import os, time\nclass parser:\n    def parse_data(content):\n        {body}\n"
+        code += "class conversion:\n    DEFAULT_CLASS_MAP, convert = {}, None\n"
+        (tmp_path / "rdata" / "__init__.py").write_text(code)
+        monkeypatch.syspath_prepend(tmp_path)  # the process that reads looks where this one does
+        (tmp_path / "a.rds").write_bytes(b"RDX3\n")
+        return str(tmp_path / "a.rds")
+
+    return library
+
+
 class TestIsolated:
     """What a reader does, its parent survives."""
 
-    @pytest.fixture
-    def fake(self, monkeypatch, tmp_path):
-        """A reader whose behaviour a test writes, in place of ours."""
-
-        def fake(body):
-            code = "import sys; sys.path[:] = {path!r}\nimport partita.io\n"
-            code += f"def read_table(path, **how):\n    {body}\n"
-            code += "partita.io.read_table = read_table\n"
-            code += "from partita.io.isolated import serve; serve()\n"
-            monkeypatch.setattr(isolated, "_START", code)
-            (tmp_path / "a.rds").write_bytes(b"RDX3\n")
-            return tmp_path / "a.rds"
-
-        return fake
-
-    def test_an_endless_loop(self, fake):
-        path = fake("while True: pass")
+    def test_an_endless_loop(self, library):
         before = time.process_time()
         with pytest.raises(FileError, match="took too long"):
-            isolated.read_isolated("read_table", str(path), {}, 1)
+            isolated.read_isolated("read_table", library("while True: pass"), {}, seconds=3)
         assert time.process_time() - before < 5
 
     @limited
-    def test_all_the_memory(self, fake):
+    def test_all_the_memory(self, library):
         with pytest.raises(OutOfMemoryError, match="may use"):
-            read_table(fake("return bytearray(1 << 44)"), isolate=True)
+            read_table(library("return bytearray(1 << 44)"), isolate=True)
 
-    def test_a_crash(self, fake):
+    def test_a_crash(self, library):
         with pytest.raises(FileError, match=r"its reader broke \(status -?11\)"):
-            read_table(fake("import os; os.kill(os.getpid(), 11)"), isolate=True)
+            read_table(library("os.kill(os.getpid(), 11)"), isolate=True)
 
     @pytest.mark.skipif(os.name != "posix", reason="Windows does not limit what is written")
-    def test_files_cannot_be_written(self, fake, tmp_path):
-        place = str(tmp_path / "new")
+    def test_files_cannot_be_written(self, library, tmp_path):
+        new = tmp_path / "new"
         with pytest.raises(FileError, match="corrupt"):
-            read_table(fake(f"f = open({place!r}, 'w'); f.write('x'); f.flush()"), isolate=True)
-        assert not (tmp_path / "new").exists() or not (tmp_path / "new").read_text()
-
-
-WAITING = """
-import os, sys
-from partita.io import isolated, read_table
-isolated._START = (
-    "import sys; sys.path[:] = {path!r}; import os, time, partita.io; "
-    "open(" + repr(sys.argv[2]) + ", 'w').write(str(os.getpid())); "
-    "partita.io.read_table = lambda path, **how: time.sleep(600); "
-    "from partita.io.isolated import serve; serve()"
-)
-read_table(sys.argv[1], isolate=True)
-"""
+            read_table(library(f"open({str(new)!r}, 'w', 1).write('x\\n')"), isolate=True)
+        assert not new.exists() or not new.read_text()
 
 
 @limited
-def test_a_reader_ends_with_the_process_that_waits_for_it(tmp_path):
+def test_a_reader_ends_with_the_process_that_waits_for_it(library, tmp_path):
     """Which is killed, without a chance to clean up."""
-    (tmp_path / "a.rds").write_bytes(b"RDX3\n")
-    note = tmp_path / "pid"
-    process = subprocess.Popen([sys.executable, "-c", WAITING, tmp_path / "a.rds", note])
-    deadline = time.monotonic() + 60
-    while not (note.exists() and note.read_text()):
+    path = library("time.sleep(600)")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from partita.io import read_table\n"
+    code += "read_table(sys.argv[2], isolate=True)"
+    process = subprocess.Popen([sys.executable, "-c", code, tmp_path, path])
+    deadline, readers = time.monotonic() + 60, []
+    while not readers or not readers[0].memory_info().rss > 30e6:  # it has imported something
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(0.1)
+        readers = psutil.Process(process.pid).children()
     time.sleep(1)
     process.kill()
     process.wait()
     with suppress(psutil.NoSuchProcess):
-        while psutil.Process(int(note.read_text())).status() != psutil.STATUS_ZOMBIE:
+        while readers[0].status() != psutil.STATUS_ZOMBIE:
             assert time.monotonic() < deadline
             time.sleep(0.05)
 

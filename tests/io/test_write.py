@@ -138,7 +138,7 @@ def test_an_interrupt_between_two_stores_leaves_one(tmp_path, monkeypatch, moves
         if len(done) == moves:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("partita.io.write.os.rename", interrupted)
+    monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_store(path, labels, labels.dtype, None, 3)
     assert sorted(os.listdir(tmp_path)) == ["a.zarr", "b.npy"]
