@@ -112,17 +112,6 @@ class TestSimilarity:
         assert back.is_dense
         assert_allclose(back.to_dense(), psm, atol=1e-7)
 
-    def test_counts_are_known_from_shares_in_single_precision(self, draws, torch):
-        ours = pt.posterior_similarity(draws).to_dense()
-        there = pt.posterior_similarity(draws, device="torch:cpu")
-        assert not np.array_equal(there.to_dense(), ours)
-        double = there.to_device("torch:cpu", dtype="float64")
-        assert np.array_equal(double.to_dense(), ours)
-        weighted = pt.Draws(draws.labels, weights=np.arange(1.0, draws.n_draws + 1))
-        there = pt.posterior_similarity(weighted, device="torch:cpu")
-        double = there.to_device("torch:cpu", dtype="float64")
-        assert np.array_equal(double.to_dense(), there.to_dense())
-
     def test_implicit_stays_on_the_host(self, draws, torch):
         with pytest.raises(InvalidValueError, match="`kind` must be 'dense' with a `device`"):
             pt.posterior_similarity(draws, kind="implicit", device="torch:cpu")

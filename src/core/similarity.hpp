@@ -3,14 +3,21 @@
 // label and one count of ones. With weights labels are compared draw by draw.
 #pragma once
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "labels.hpp"
 #include "matrix.hpp"
 #include "similarity_kernels.hpp"
+#include "stop.hpp"
+#include "tasks.hpp"
 
 namespace partita {
 
@@ -127,23 +134,84 @@ void weigh_shares(Matrix<const Label> rows, Matrix<const Label> cols, std::span<
         }
 }
 
-// Sums of the matrix over each item's own cluster, for items `first` to `last` - 1 in the order of their clusters.
-template <class T>
-void own_sums(Matrix<const T> matrix, const Members& members, std::size_t first, std::size_t last,
-              std::span<double> out) {
-    for (std::size_t k = 0; k + 1 < members.starts.size(); ++k) {
-        const auto own = members[k];
-        const auto begin = static_cast<std::size_t>(members.starts[k]);
-        for (std::size_t a = std::max(begin, first); a < std::min(begin + own.size(), last); ++a) {
-            const auto row = matrix.row(members.items[a]);
-            double sums[4] = {};  // four sums do not wait for each other
-            std::size_t b = 0;
-            for (; b + 4 <= own.size(); b += 4)
-                for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += row[own[b + lane]];
-            for (; b < own.size(); ++b) sums[0] += row[own[b]];
-            out[members.items[a]] = (sums[0] + sums[2]) + (sums[1] + sums[3]);
-        }
+// Threads that are worth their start: each gets a tenth of a millisecond of comparisons or more.
+inline int worthwhile(int n_threads, std::size_t n_pairs, std::size_t n_draws) {
+    const double most = 1 + static_cast<double>(n_pairs) * static_cast<double>(n_draws + 50) / 2.5e7;
+    return static_cast<int>(std::min<double>(n_threads, most));
+}
+
+// The labels of all items taken apart.
+template <class Label>
+std::pair<std::unique_ptr<std::uint64_t[]>, BitPlanes> planes_of(Matrix<const Label> labels, std::size_t n_planes,
+                                                                 int n_threads) {
+    constexpr std::size_t kPanels = 16;  // taken apart together
+    BitPlanes planes{nullptr, (labels.cols + kPanel - 1) / kPanel, (labels.rows + kWord - 1) / kWord, n_planes};
+    auto held = std::make_unique_for_overwrite<std::uint64_t[]>(planes.n_panels * planes.panel_size());
+    planes.data = held.get();
+    run_tasks(static_cast<int>((planes.n_panels + kPanels - 1) / kPanels), n_threads, [&](int x, int) {
+        const std::size_t first = x * kPanels;
+        take_apart(labels, n_planes, first, std::min(first + kPanels, planes.n_panels), held.get());
+    });
+    return {std::move(held), planes};
+}
+
+// Fill `out` with the share of draws, or of weight if there are weights, in which items of `rows` and of `cols` agree.
+// If it is symmetric, `rows` and `cols` are the same items.
+template <class Label, class Real>
+void fill_shares(Matrix<const Label> rows, Matrix<const Label> cols, std::span<const double> weights, bool is_symmetric,
+                 Matrix<Real> out, int n_threads, Stop& stop) {
+    constexpr std::size_t kWidth = 512;  // columns of a strip: Ctrl-C is heard between two strips
+    std::vector<Strip<Real>> strips;
+    for (std::size_t top = 0; top < out.rows; top += kBlock)
+        for (std::size_t left = is_symmetric ? top : 0; left < out.cols; left += kWidth)
+            strips.push_back(
+                {top, std::min(top + kBlock, out.rows), left, std::min(left + kWidth, out.cols), is_symmetric, out});
+    n_threads = worthwhile(n_threads, out.rows * out.cols, rows.rows);
+    std::unique_ptr<std::uint64_t[]> held, others;
+    BitPlanes of_rows, of_cols;
+    if (weights.empty()) {
+        const auto largest = [](Matrix<const Label> labels) {
+            return labels.rows * labels.cols == 0
+                       ? Label{0}
+                       : *std::max_element(labels.data, labels.data + labels.rows * labels.cols);
+        };
+        const auto n_planes = std::max<std::size_t>(1, std::bit_width(std::max(largest(rows), largest(cols))));
+        std::tie(held, of_rows) = planes_of(rows, n_planes, n_threads);
+        of_cols = of_rows;
+        if (!is_symmetric) std::tie(others, of_cols) = planes_of(cols, n_planes, n_threads);
     }
+    std::atomic<std::size_t> n_done = 0;
+    run_tasks(static_cast<int>(strips.size()), n_threads, [&](int x, int) {
+        if (stop.is_up()) return;
+        if (weights.empty()) count_shares(of_rows, of_cols, rows.rows, strips[x]);
+        else weigh_shares(rows, cols, weights, strips[x]);
+        stop.done.store(static_cast<double>(++n_done) / static_cast<double>(strips.size()));
+    });
+}
+
+// Sums of the matrix over each item's own cluster.
+template <class T>
+void own_sums(Matrix<const T> matrix, const Members& members, std::span<double> out, int n_threads) {
+    constexpr std::size_t kItems = 256;  // of a task, in the order of their clusters
+    const auto sum = [&](std::size_t item, auto own) {
+        const auto row = matrix.row(item);
+        double sums[4] = {};  // four sums do not wait for each other
+        std::size_t b = 0;
+        for (; b + 4 <= own.size(); b += 4)
+            for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += row[own[b + lane]];
+        for (; b < own.size(); ++b) sums[0] += row[own[b]];
+        return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    };
+    n_threads = worthwhile(n_threads, out.size() * out.size(), 0);
+    run_tasks(static_cast<int>((out.size() + kItems - 1) / kItems), n_threads, [&](int x, int) {
+        const std::size_t first = x * kItems, last = first + kItems;
+        for (std::size_t k = 0; k + 1 < members.starts.size(); ++k) {
+            const auto own = members[k];
+            const auto begin = static_cast<std::size_t>(members.starts[k]);
+            for (std::size_t a = std::max(begin, first); a < std::min(begin + own.size(), last); ++a)
+                out[members.items[a]] = sum(members.items[a], own);
+        }
+    });
 }
 
 }  // namespace partita

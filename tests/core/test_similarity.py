@@ -9,12 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+import partita as pt
 from partita import _core
-from partita.similarity import _counting
-from partita.similarity._counting import block, counted, strips
 
 DTYPES = (np.uint8, np.uint16, np.uint32)
 # One draw more or less than a word, or than words that are added up at once; items about panels.
@@ -41,7 +38,9 @@ def naive_weighted(labels, weights):
 
 
 def dense(labels, weights=None, dtype=np.float64, n_jobs=1):
-    return counted(labels, weights, dtype, n_jobs)
+    out = np.empty((labels.shape[1], labels.shape[1]), dtype=dtype)
+    _core.shares(labels, None, weights, out, n_jobs, _core.Stop())
+    return out
 
 
 @pytest.mark.parametrize("n_draws", N_DRAWS)
@@ -126,38 +125,36 @@ def test_integer_weights_are_repeated_draws():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_threads_and_strips_change_nothing(weighted, monkeypatch):
-    labels = random_labels(300, 700)
+def test_threads_change_nothing(weighted):
+    labels = random_labels(300, 1_100)
     weights = np.random.default_rng(5).random(300) if weighted else None
     whole = dense(labels, weights)
-    monkeypatch.setattr(_counting, "_LEAST", 0.0)
-    assert len(list(strips(700, 700, 1e-9, both=True))) > 40
-    for n_jobs in (1, 2, 5):
+    for n_jobs in (2, 5):
         assert np.array_equal(dense(labels, weights, n_jobs=n_jobs), whole)
 
 
-@given(
-    n_rows=st.integers(0, 3000),
-    n_cols=st.integers(0, 3000),
-    seconds=st.sampled_from([1e-9, 1e-7, 1e-5, 1e-2]),
-)
-def test_strips_cover_each_pair_once(n_rows, n_cols, seconds):
-    cover = np.zeros((n_rows, n_cols), np.uint8)
-    for top, bottom, start, stop in strips(n_rows, n_cols, seconds, both=False):
-        cover[top:bottom, start:stop] += 1
-    assert (cover == 1).all()
-    cover = np.zeros((n_rows, n_rows), np.uint8)
-    for top, bottom, start, stop in strips(n_rows, n_rows, seconds, both=True):
-        cover[top:bottom, start:stop] += 1
-    assert (cover[np.triu_indices(n_rows)] == 1).all()
+def test_a_stop_ends_it():
+    stop = _core.Stop()
+    stop.set()
+    labels, out = random_labels(300, 700), np.full((700, 700), -1.0)
+    _core.shares(labels, None, None, out, 2, stop)
+    assert (out == -1.0).any()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_blocks_are_parts_of_the_whole(dtype, weighted):
-    labels = random_labels(260, 150, dtype)
+    labels = random_labels(260, 150, n_clusters=4)
+    if dtype != np.uint8:  # one draw of as many clusters as that takes
+        width = 300 if dtype == np.uint16 else 70_000
+        labels = np.pad(labels, ((0, 0), (0, width - 150)), mode="edge").astype(np.uint32)
+        labels[0] = np.arange(width)
     weights = np.random.default_rng(6).random(260) if weighted else None
-    whole = dense(labels, weights)
+    draws = pt.Draws(labels, weights=weights)
+    assert draws.labels.dtype == dtype
+    similarity = pt.Similarity.from_draws(draws)
+    few = np.ascontiguousarray(draws.labels[:, :150])
+    whole = dense(few, None if weights is None else draws.probabilities)
     rng = np.random.default_rng(7)
     picks = [
         rng.integers(0, 150, 33),
@@ -165,53 +162,48 @@ def test_blocks_are_parts_of_the_whole(dtype, weighted):
         np.arange(150),
         np.arange(20, 110),
         np.array([149]),
-        np.array([-1, 0]),
         np.array([], dtype=np.int64),
     ]
     for rows in picks:
         for cols in picks:
-            assert np.array_equal(block(labels, weights, rows, cols), whole[np.ix_(rows, cols)])
+            assert np.array_equal(similarity.block(rows, cols), whole[np.ix_(rows, cols)])
 
 
-@pytest.mark.parametrize("items", [[0, 3], [2, 3], [-4, 0], [3]])
-def test_a_block_beyond_the_items_is_an_index_error(items):
-    with pytest.raises(IndexError):
-        block(random_labels(5, 3), None, np.array(items), np.array([0]))
-
-
-def test_layout_and_write_protection_of_labels_do_not_matter():
+@pytest.mark.parametrize("layout", ["columns", "slices"])
+def test_layout_and_write_protection_of_labels_do_not_matter(layout):
     labels = random_labels(200, 100)
-    expected = dense(labels)
-    columns = np.asfortranarray(labels)
-    columns.setflags(write=False)
-    assert np.array_equal(dense(columns), expected)
-    assert np.array_equal(dense(np.repeat(labels, 2, axis=1)[:, ::2]), expected)
+    other = np.asfortranarray(labels)
+    other.setflags(write=False)
+    if layout == "slices":
+        other = np.repeat(labels, 2, axis=1)[:, ::2]
+    assert np.array_equal(pt.posterior_similarity(pt.Draws(other)).to_dense(), dense(labels))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_rectangle_wider_than_a_strip(weighted):
+    labels = random_labels(70, 1_200)
+    weights = np.random.default_rng(5).random(70) if weighted else None
+    rows, cols = np.ascontiguousarray(labels[:, 100:230]), np.ascontiguousarray(labels[:, 20:])
+    out = np.empty((130, 1_180))
+    _core.shares(rows, cols, weights, out, 3, _core.Stop())
+    assert np.array_equal(out, dense(labels, weights)[100:230, 20:])
 
 
 def test_what_does_not_belong_together_is_refused():
-    labels, out = random_labels(70, 20), np.empty((20, 20))
-    planes = np.empty((2, 2, 2, 16), dtype=np.uint64)
-    _core.take_apart(labels, 0, 2, planes)
-    whole = (0, 20, 0, 20)
-    _core.count_shares(planes, planes, 70, True, whole, out)
-    weights, one_bit = np.ones(70), planes[:, :, :1].copy()
-    for error, call in (
-        (IndexError, lambda: _core.take_apart(labels + 1, 0, 2, planes)),  # a label of three bits
-        (ValueError, lambda: _core.take_apart(labels, 0, 3, planes)),
-        (ValueError, lambda: _core.take_apart(labels, 0, 1, planes[:1])),
-        (ValueError, lambda: _core.count_shares(planes, planes, 129, True, whole, out)),
-        (ValueError, lambda: _core.count_shares(planes, planes, 70, True, (0, 21, 0, 20), out)),
-        (ValueError, lambda: _core.count_shares(planes, planes, 70, True, (0, 20, 3, 20), out)),
-        (ValueError, lambda: _core.count_shares(planes[:1], planes, 70, True, whole, out)),
-        (ValueError, lambda: _core.count_shares(planes, one_bit, 70, True, whole, out)),
-        (TypeError, lambda: _core.count_shares(planes, planes, 70, True, whole, out.astype(int))),
-        (TypeError, lambda: _core.count_shares(planes, planes, 70, True, whole, out[:, ::-1])),
-        (ValueError, lambda: _core.weigh_shares(labels, labels, weights[1:], True, whole, out)),
-        (ValueError, lambda: _core.weigh_shares(labels, labels[:, 1:], weights, True, whole, out)),
-        (TypeError, lambda: _core.weigh_shares(labels, labels + 0.0, weights, True, whole, out)),
-    ):  # fmt: skip
+    labels, out, stop = random_labels(70, 20), np.empty((20, 20)), _core.Stop()
+    for error, args in (
+        (ValueError, (labels, labels[:60], None, out)),
+        (ValueError, (labels, None, np.ones(69), out)),
+        (ValueError, (labels, labels[:, 1:], None, out)),
+        (ValueError, (labels[:0], None, None, out)),
+        (ValueError, (labels, None, None, out[:, :19].copy())),
+        (TypeError, (labels, labels.astype(np.uint16), None, out)),
+        (TypeError, (labels + 0.0, None, None, out)),
+        (TypeError, (labels, None, None, out.astype(int))),
+        (TypeError, (labels, None, None, out[:, ::-1])),
+    ):
         with pytest.raises(error):
-            call()
+            _core.shares(*args, 1, stop)
 
 
 BITS = """if True:

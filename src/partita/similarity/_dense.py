@@ -10,19 +10,19 @@ import numpy as np
 
 from partita import _core
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.parallel import blocks, map_blocks
+from partita.parallel import blocks
+from partita.similarity._backing import Backing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.typing import FloatArray, IntArray
 
-_WORK = 5_000_000  # entries read in some ten milliseconds
 _TOLERANCE = 1e-6  # float32 and text files round; a real asymmetry is far larger
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class Dense(Backing):
     """π̂ held as an (n, n) array."""
 
     array: FloatArray
@@ -46,15 +46,8 @@ class Dense:
 
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i."""
-        numbers = labels.astype(np.uint32)
         out, matrix = np.empty(self.n_items), np.ascontiguousarray(self.array)
-
-        def work(part: slice) -> None:
-            _core.own_sums(matrix, numbers, n_clusters, part.start, part.stop, out)
-
-        parts = blocks(self.n_items, _WORK // int(np.bincount(labels).max()))
-        for _ in map_blocks(work, parts, n_jobs=n_jobs):
-            pass
+        _core.own_sums(matrix, labels.astype(np.uint32), n_clusters, out, n_jobs)
         return out
 
     @cached_property

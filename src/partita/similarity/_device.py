@@ -11,6 +11,7 @@ import numpy as np
 from partita import validate
 from partita.devices import Device, dtype_name, to_host
 from partita.parallel import blocks
+from partita.similarity._backing import Backing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,19 +21,14 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 28  # numbers in a temporary
 _EXACT_IN_HALF = 2048  # whole numbers up to this are exact in half precision
-_EXACT_IN_SINGLE = 1 << 22  # draws up to which a share in single precision tells the count
 
 
 @dataclass(frozen=True, eq=False)
-class OnDevice:
-    """π̂ held as an (n, n) array of PyTorch or CuPy; sums are taken there, in float64.
-
-    ``n_counted`` draws of equal weight make every number a whole number of 1/n_counted.
-    """
+class OnDevice(Backing):
+    """π̂ held as an (n, n) array of PyTorch or CuPy; sums are taken there, in float64."""
 
     array: Any
     device: Device
-    n_counted: int | None = None
 
     @property
     def n_items(self) -> int:
@@ -45,13 +41,9 @@ class OnDevice:
         return np.dtype(dtype_name(self.array))
 
     def astype(self, dtype: np.dtype[Any]) -> OnDevice:
-        """The same in another precision, where it is; from counts, as if counted in it."""
-        xp, wanted = self.device.xp, getattr(self.device.xp, dtype.name)
-        out = xp.astype(self.array, wanted)
-        if self.n_counted is not None and dtype.itemsize > self.dtype.itemsize:
-            out = xp.round(out * self.n_counted)
-            _divide(out, self.n_counted, self.device)
-        return OnDevice(out, self.device, self.n_counted)
+        """The same in another precision, where it is."""
+        xp = self.device.xp
+        return OnDevice(xp.astype(self.array, getattr(xp, dtype.name)), self.device)
 
     def _rows(self) -> list[slice]:
         return blocks(self.n_items, _BLOCK // self.n_items)
@@ -110,18 +102,10 @@ def counted(draws: Draws, device: Device, dtype: Any) -> OnDevice:
     out = xp.zeros((n, n), dtype=getattr(xp, dtype.name), device=device.handle)
     for part in _chunks(draws):
         _add(out, device, draws, part)
-    if draws.weights is not None:
-        return OnDevice(out, device)
-    _divide(out, draws.n_draws, device)
-    return OnDevice(out, device, draws.n_draws if draws.n_draws <= _EXACT_IN_SINGLE else None)
-
-
-def _divide(counts: Any, n_draws: int, device: Device) -> None:
-    """Counts to shares, in place.
-
-    By an array: PyTorch multiplies by the reciprocal of a number, which rounds twice.
-    """
-    counts /= device.xp.full((1, 1), n_draws, dtype=counts.dtype, device=device.handle)
+    if draws.weights is None:
+        # Divided by an array: PyTorch multiplies by the reciprocal of a number, which rounds twice.
+        out /= xp.full((1, 1), draws.n_draws, dtype=out.dtype, device=device.handle)
+    return OnDevice(out, device)
 
 
 def _chunks(draws: Draws) -> list[NDArray[np.intp]]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.parallel import blocks
+from partita.similarity._backing import Backing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Responsibilities:
+class Responsibilities(Backing):
     """π̂ as the membership probabilities (m, n, K) that it averages; 1 on the diagonal."""
 
     array: FloatArray
@@ -53,42 +52,13 @@ class Responsibilities:
         out[rows[:, None] == cols[None, :]] = 1.0
         return out
 
-    def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
-        """The whole matrix."""
-        every = np.arange(self.n_items)
-        out = np.empty((self.n_items, self.n_items), dtype=dtype)
-        for rows in blocks(self.n_items, 256):
-            part = self.block(every[rows], every[rows.start :])
-            width = rows.stop - rows.start
-            lower = np.tril_indices(width, -1)
-            part[lower] = part[:, :width].T[lower]  # symmetric to the last bit
-            out[rows, rows.start :] = part
-            out[rows.start :, rows] = part.T
-        return out
-
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
         """Σ_j x_ij π̂_ij for every item i."""
-        out, rows = self._missing.copy(), labels[None, :].astype(np.uint32)
-        sums = np.empty((n_clusters, self.array.shape[2]))
+        out = self._missing.copy()
         for w, r in zip(self.probabilities, self.array, strict=True):
-            sums[:] = 0.0
-            _core.gather(rows, _ZERO, r, sums)
+            sums = np.stack([np.bincount(labels, column, n_clusters) for column in r.T], axis=1)
             out += w * np.einsum("ik,ik->i", r, sums[labels])
         return out
-
-    @cached_property
-    def row_sums(self) -> NDArray[np.float64]:
-        """Σ_j π̂_ij for every item i."""
-        return self.own_sums(np.zeros(self.n_items, dtype=np.int64), 1, 1)
-
-    def frobenius2(self) -> float:
-        """Σ_ij π̂_ij²."""
-        every = np.arange(self.n_items)
-        parts = (self.block(every[b], every) for b in blocks(self.n_items, 256))
-        return float(sum(np.vdot(part, part) for part in parts))
-
-
-_ZERO = np.zeros(1, dtype=np.int64)
 
 
 def checked(value: Any) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from partita.errors import InvalidTypeError, InvalidValueError
 from partita.io import Shown
 from partita.partitions import canonical
 from partita.similarity import _dense, _device, _responsibilities
+from partita.similarity._backing import Backing
 from partita.similarity._dense import Dense
 from partita.similarity._device import OnDevice
 from partita.similarity._implicit import Implicit
@@ -23,19 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from partita.draws import Draws
-    from partita.typing import FloatArray, IntArray
-
-
-class _Backing(Protocol):
-    @property
-    def n_items(self) -> int: ...
-    @property
-    def row_sums(self) -> NDArray[np.float64]: ...
-    def matmul(self, x: FloatArray, n_jobs: int) -> FloatArray: ...
-    def block(self, rows: IntArray, cols: IntArray) -> FloatArray: ...
-    def dense(self, dtype: Any, n_jobs: int) -> FloatArray: ...
-    def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]: ...
-    def frobenius2(self) -> float: ...
+    from partita.typing import FloatArray
 
 
 class Similarity(Shown):
@@ -63,7 +52,7 @@ class Similarity(Shown):
     def __init__(self, matrix: Any, *, item_names: Sequence[str] | None = None) -> None:
         if item_names is None and hasattr(matrix, "columns"):
             item_names = [str(name) for name in matrix.columns]
-        self._backing: _Backing = Dense(_dense.checked(matrix))
+        self._backing: Backing = Dense(_dense.checked(matrix))
         self._draws: Draws | None = None
         self.item_names = None
         if item_names is not None:
@@ -71,7 +60,7 @@ class Similarity(Shown):
 
     @classmethod
     def _of(
-        cls, backing: _Backing, item_names: tuple[str, ...] | None, draws: Draws | None = None
+        cls, backing: Backing, item_names: tuple[str, ...] | None, draws: Draws | None = None
     ) -> Similarity:
         self = cls.__new__(cls)
         self._backing, self.item_names, self._draws = backing, item_names, draws
@@ -205,7 +194,7 @@ class Similarity(Shown):
                 return self
             there = self._backing.astype(wanted)
             if self.device != where.name:
-                there = OnDevice(where.put(there.dense(wanted, 1)), where, there.n_counted)
+                there = OnDevice(where.put(there.dense(wanted, 1)), where)
             return Similarity._of(there, self.item_names, self._draws)
         dtype = validate.float_dtype("dtype", np.float32 if dtype is None else dtype)
         if isinstance(self._backing, Implicit):
