@@ -16,6 +16,7 @@ import numpy as np
 
 from partita.errors import InvalidValueError
 from partita.parallel import blocks, map_blocks
+from partita.similarity._backing import Backing
 from partita.similarity._counting import block
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _NONE = 1e-9  # a share of the weight that is rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Partial:
+class Partial(Backing):
     """π̂ of draws that leave items out.
 
     Parameters
@@ -152,12 +153,3 @@ class Partial:
             found = map_blocks(sums, parts, n_jobs=n_jobs)
             out[own] = np.concatenate([*found, np.empty(0)])
         return out
-
-    @cached_property
-    def row_sums(self) -> NDArray[np.float64]:
-        """Σ_j π̂_ij for every item i."""
-        return np.asarray(self.matmul(np.ones((self.n_items, 1)), 1)[:, 0], dtype=np.float64)
-
-    def frobenius2(self) -> float:
-        """Σ_ij π̂_ij²."""
-        return float(sum(np.vdot(rows, rows) for _, rows in self._strips(1)))
