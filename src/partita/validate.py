@@ -6,6 +6,7 @@ import math
 import operator
 import os
 import secrets
+import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -129,6 +130,11 @@ def labels(name: str, value: Any, *, n_items: int | None = None) -> IntArray:
     return array
 
 
+def is_masked(value: Any) -> bool:
+    """Whether it is an array of ``numpy.ma``, which takes long to import and is there if one is."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+
+
 def whole_numbers(name: str, value: Any) -> IntArray:
     """Return labels of any shape as integers: whole floats are cast, strings are numbered.
 
@@ -141,7 +147,7 @@ def whole_numbers(name: str, value: Any) -> IntArray:
             f"`{name}` must be rectangular: every draw needs a label for every item; "
             "got rows of different lengths."
         ) from None
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked(value) and np.ma.is_masked(value):
         raise InvalidValueError(f"`{name}` must have no missing labels; got masked entries.")
     kind = array.dtype.kind
     if kind == "b":

@@ -119,7 +119,7 @@ def joined(parts: Sequence[Draws]) -> NDArray[np.bool_] | None:
 def _without_gaps(labels: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """The labels with some value where there was none, and where that is."""
     absent: NDArray[np.bool_] | None
-    if isinstance(labels, np.ma.MaskedArray):
+    if validate.is_masked(labels):
         absent = np.asarray(np.ma.getmaskarray(labels))
         array = np.asarray(labels.data)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +32,8 @@ class Shown:
         """The line and the first rows of the table, for notebooks."""
         tabled: Any = getattr(self, "to_frame", None)
         rows = "" if tabled is None else tabled().head(_ROWS).to_html()
+        from html import escape
+
         return f"<pre>{escape(repr(self))}</pre>{rows}"
 
 

@@ -14,7 +14,7 @@ from partita.devices import to_host
 from partita.io import Shown, to_dataset
 from partita.nmf import readings, updates
 from partita.nmf.descent import Fit, begun, refined
-from partita.nmf.model import Factors, Model, namespace
+from partita.nmf.model import SOLVERS, Factors, Model, namespace
 from partita.nmf.representatives import Representatives, representatives
 from partita.nmf.starts import starts
 from partita.nmf.target import MANY, Target, as_target
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from partita.nmf.readings import Reading
     from partita.typing import Seed
 
-SOLVERS = ("fast", "mu")
 SAME = 1e-8  # of the objective: restarts of "fast" that reached one minimum
 TIED = 1e-4  # of the objective: restarts that data could not tell apart
 

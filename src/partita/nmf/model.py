@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = Any  # of any array-API library: NumPy, CuPy, PyTorch, array-api-strict
 
+SOLVERS = ("fast", "mu")
 HOST_BLOCK, DEVICE_BLOCK = 1 << 18, 1 << 27  # numbers in a temporary of items by items
 
 

@@ -76,7 +76,7 @@ class NMF:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        validate.lookup("model", self.model, nmf.NAMES)
+        validate.lookup("model", self.model, dict.fromkeys(nmf.MODELS))
         validate.integer("n_init", self.n_init, least=1)
         validate.choice("solver", self.solver, nmf.SOLVERS)
         readings = (self.normalize,) if isinstance(self.normalize, str) else self.normalize
