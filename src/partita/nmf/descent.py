@@ -30,11 +30,11 @@ MOST_LOOKS = 200
 # An objective of this part of the size of V is a relative error of half a percent in its numbers,
 # finer than tens of thousands of draws know them. Below it, a fall is measured against it.
 NOISE = 1e-5
-# The least fall in a look that goes on, and which restarts it is for: those within this part of the
-# best. Minima differ by more than a rough fit leaves undone, and restarts within 1e-3 of the best
-# may be the same minimum, so they are brought to where they can be compared to 1e-8.
+# Every restart goes on until it falls by less than ROUGH in a look. A stage has a least fall of its
+# own, and is for the restarts within a part of the best. Those within 1e-4 of it may be the same
+# minimum, and go on until their objectives can be compared to 1e-8. One alone stops before.
 ROUGH = 1e-2
-STAGES = ((1e-3, 5e-2), (1e-8, 1e-3))
+STAGES = ((1e-3, 5e-2), (1e-5, 1e-3), (1e-8, 1e-4))
 SINGLE = 1e-6  # the least fall for which steps in single precision are enough
 EIGENFACTOR, MORE = 200, 12  # items from which on it pays; eigenvectors beyond the rank
 
@@ -229,6 +229,8 @@ def refined(
         least = min(fit.objective for fit in fits)
         most = least + within * max(least, NOISE * method.size(problem))
         chosen = [r for r, fit in enumerate(fits) if fit.objective <= most]
+        if len(chosen) == 1 and tolerance == STAGES[-1][0]:
+            break
         finer = parallel(
             lambda r, tolerance=tolerance: descend(problem, fits[r], tolerance, method), chosen
         )
