@@ -190,7 +190,7 @@ def test_a_rectangle_wider_than_a_strip(weighted):
 
 
 def test_what_does_not_belong_together_is_refused():
-    labels, out, stop = random_labels(70, 20), np.empty((20, 20)), _core.Stop()
+    labels, out, stop = random_labels(70, 20), np.zeros((20, 20)), _core.Stop()
     for error, args in (
         (ValueError, (labels, labels[:60], None, out)),
         (ValueError, (labels, None, np.ones(69), out)),

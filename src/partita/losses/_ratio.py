@@ -89,16 +89,6 @@ class Combination:
         return total
 
 
-def weight_of(a: float | None) -> float:
-    """The weight of a loss that has one; None only stands for one that is to be chosen."""
-    if a is None:
-        raise InvalidValueError(
-            "`a` must be a number here: `a=None` is for `estimate(..., n_clusters=k)`, which "
-            "chooses the weight that gives k clusters."
-        )
-    return a
-
-
 def pairs(x: Any) -> Any:
     """x²: pairs of items, an item with itself included."""
     return np.square(np.asarray(x, dtype=np.float64))
@@ -306,6 +296,40 @@ class RatioLoss:
             starts = np.cumsum(tree.size[nodes]) - tree.size[nodes]
             out[nodes] = np.add.reduceat(self._per_item(np.concatenate(each)), starts)
         return out
+
+
+@dataclass(frozen=True)
+class WeightedLoss(RatioLoss):
+    """A loss with the numerator a·t + (2 - a)·e - 2j.
+
+    Parameters
+    ----------
+    a : float in [0, 2], or None
+        The cost of splitting what belongs together; 2 - a is that of joining what does not.
+        Larger a gives fewer clusters. If None, :func:`partita.estimate` chooses the weight that
+        gives its ``n_clusters``.
+    """
+
+    a: float | None = 1.0
+
+    def __post_init__(self) -> None:
+        if self.a is not None:
+            object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
+
+    @property
+    def weight(self) -> float:
+        """The number a; an error where it is still to be chosen."""
+        if self.a is None:
+            raise InvalidValueError(
+                "`a` must be a number here: `a=None` is for `estimate(..., n_clusters=k)`, which "
+                "chooses the weight that gives k clusters."
+            )
+        return self.a
+
+    @property
+    def numerator(self) -> Combination:
+        """a·t + (2 - a)·e - 2j."""
+        return Combination(t=self.weight, e=2 - self.weight, j=-2)
 
 
 def expected(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from partita import validate
-from partita.losses._ratio import Combination, RatioLoss, pairs, weight_of
+from partita.losses._ratio import Combination, WeightedLoss, pairs
 from partita.typing import Needs
 
 
 @dataclass(frozen=True)
-class Binder(RatioLoss):
+class Binder(WeightedLoss):
     r"""Binder's loss: the share of ordered pairs on which two partitions disagree (equation 9).
 
     .. math:: L(c, c^*) = \frac{1}{n^2} \Big[ a \sum_r n_{r+}^2 + (2 - a) \sum_s n_{+s}^2
@@ -40,20 +39,5 @@ class Binder(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "either"
-    a: float | None = 1.0
     cell = staticmethod(pairs)
     denominator = Combination(w=1)  # n²
-
-    def __post_init__(self) -> None:
-        if self.a is not None:
-            object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
-
-    @property
-    def weight(self) -> float:
-        """The number a; an error where it is still to be chosen."""
-        return weight_of(self.a)
-
-    @property
-    def numerator(self) -> Combination:
-        """a·t + (2 - a)·e - 2j."""
-        return Combination(t=self.weight, e=2 - self.weight, j=-2)

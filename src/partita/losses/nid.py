@@ -13,18 +13,13 @@ from partita.typing import Needs
 class NID(RatioLoss):
     r"""The information distance over the larger entropy, in [0, 1].
 
-    With t, e and j the sums of x log₂ x over the clusters of c, of c* and over their contingency
-    table, :math:`L = (t + e - j - \min(t, e)) / (n \log_2 n - \min(t, e))`.
-
-    References
-    ----------
-    Vinh, Epps & Bailey (2010), Information theoretic measures for clusterings comparison,
-    J. Machine Learning Research 11.
+    :math:`L = (t + e - j - \min(t, e)) / (n \log_2 n - \min(t, e))`, with the sums t, e and j of
+    :class:`ID` (Vinh, Epps & Bailey 2010).
 
     Examples
     --------
-    >>> NID()([0, 0, 1, 1], [1, 1, 0, 0])
-    0.0
+    A partition that says nothing of the other is at distance 1, however few the clusters:
+
     >>> NID()([0, 0, 1, 1], [0, 1, 0, 1])
     1.0
     """

@@ -13,20 +13,17 @@ from partita.typing import Needs
 class NVI(RatioLoss):
     r"""The variation of information over the joint entropy, in [0, 1].
 
-    With t, e and j the sums of x log₂ x over the clusters of c, of c* and over their contingency
-    table, :math:`L = (t + e - 2j) / (n \log_2 n - j)`.
-
-    References
-    ----------
-    Vinh, Epps & Bailey (2010), Information theoretic measures for clusterings comparison,
-    J. Machine Learning Research 11.
+    With the sums t, e and j of :class:`ID`, :math:`L = (t + e - 2j) / (n \log_2 n - j)` (Vinh, Epps
+    & Bailey 2010).
 
     Examples
     --------
-    >>> NVI()([0, 0, 1, 1], [1, 1, 0, 0])
-    0.0
-    >>> NVI()([0, 0, 1, 1], [0, 1, 0, 1])
+    Half of what the two partitions say together is said by one alone:
+
+    >>> NVI()([0, 0, 1, 1], [0, 0, 0, 0])
     1.0
+    >>> NVI()([0, 0, 1, 1], [0, 1, 2, 3])
+    0.5
     """
 
     needs: ClassVar[Needs] = "draws"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from partita import validate
-from partita.losses._ratio import Combination, RatioLoss, entropy, weight_of
+from partita.losses._ratio import Combination, WeightedLoss, entropy
 from partita.typing import Needs
 
 
 @dataclass(frozen=True)
-class VI(RatioLoss):
+class VI(WeightedLoss):
     r"""The variation of information, in bits (equation 17).
 
     .. math:: L(c, c^*) = \frac{1}{n} \Big[ a \sum_r n_{r+} \log_2 n_{r+}
@@ -39,20 +38,5 @@ class VI(RatioLoss):
     """
 
     needs: ClassVar[Needs] = "draws"
-    a: float | None = 1.0
     cell = staticmethod(entropy)
     denominator = Combination(n=1)  # n
-
-    def __post_init__(self) -> None:
-        if self.a is not None:
-            object.__setattr__(self, "a", validate.real("a", self.a, low=0, high=2))
-
-    @property
-    def weight(self) -> float:
-        """The number a; an error where it is still to be chosen."""
-        return weight_of(self.a)
-
-    @property
-    def numerator(self) -> Combination:
-        """a·t + (2 - a)·e - 2j."""
-        return Combination(t=self.weight, e=2 - self.weight, j=-2)
