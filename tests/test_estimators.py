@@ -14,17 +14,23 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import FunctionTransformer, StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
-from partita.estimators import DPMixture, NMFClusterer, PartitionEstimator  # noqa: E402
+from partita.estimators import (  # noqa: E402
+    ConsensusClusterer,
+    DPMixture,
+    NMFClusterer,
+    PartitionEstimator,
+)
 
 SMALL = (
     PartitionEstimator(),
     NMFClusterer(ranks=(2, 3), n_init=2),
     DPMixture(n_draws=100, n_burn=100),
+    ConsensusClusterer(n_runs=40),
 )
 
 
 def _cannot_apply(estimator):
-    if isinstance(estimator, DPMixture):
+    if isinstance(estimator, DPMixture | ConsensusClusterer):
         return {}
     why = "it clusters measurements; these estimators take labels or similarities"
     return {"check_clustering": why}

@@ -196,7 +196,8 @@ REFUSES = {
 }
 # Those that take no draws, or are tested above or elsewhere with them.
 OTHERS = {
-    "adjusted_rand_index", "as_draws", "certify", "factorize", "from_numpyro", "from_pymc",
+    "adjusted_rand_index", "as_draws", "certify", "choose_n_clusters", "consensus", "factorize",
+    "from_numpyro", "from_pymc",
     "posterior_n_clusters", "posterior_similarity", "rand_index", "read_draws", "report",
     "sample_mixture", "variation_of_information",
 }  # fmt: skip

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from partita.diagnostics import Diagnosis, diagnose
     from partita.draws import Draws, DrawsWriter, as_draws, read_draws
+    from partita.ensembles import choose_n_clusters, consensus
     from partita.estimation import Estimate, estimate, expected_loss
     from partita.mixture import sample_mixture
     from partita.nmf import Factorization, factorize
@@ -92,6 +93,8 @@ _WHERE = {
     "adjusted_rand_index": "comparison",
     "as_draws": "draws",
     "certify": "certificates",
+    "choose_n_clusters": "ensembles",
+    "consensus": "ensembles",
     "align_memberships": "uncertainty",
     "chips": "uncertainty",
     "cluster_parameters": "parameters",
@@ -155,9 +158,11 @@ __all__ = [
     "as_draws",
     "certify",
     "chips",
+    "choose_n_clusters",
     "cluster_parameters",
     "cluster_uncertainty",
     "compare",
+    "consensus",
     "credible_ball",
     "datasets",
     "diagnose",

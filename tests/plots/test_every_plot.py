@@ -85,6 +85,7 @@ CALLS = {
     "traces": lambda c, _: plots.traces(c.draws),
     "history": lambda c, _: plots.search_history(c.best),
     "parameters": lambda c, _: plots.parameters(described(c)),
+    "choice": lambda c, _: plots.choice(pt.choose_n_clusters(c.draws, n_splits=1, rng=0)),
 }
 
 
@@ -147,6 +148,7 @@ def test_draws_in_the_figure_given(kind):
         "comparison": lambda: plots.comparison({"one": c.best}, c.draws, fig=figure),
         "traces": lambda: plots.traces(c.draws, fig=figure),
         "parameters": lambda: plots.parameters(described(c), "mu", fig=figure),
+        "choice": lambda: plots.choice(pt.choose_n_clusters(c.draws, rng=0), fig=figure),
     }
     found = calls[kind]()
     assert all(ax.get_figure() is figure for ax in found)

@@ -54,6 +54,10 @@ def _draw(kind: str, draws: Draws, arguments: argparse.Namespace) -> Any:
     order = arguments.order
     if kind == "traces":
         return plots.traces(draws)
+    if kind == "choice":
+        from partita.ensembles import choose_n_clusters
+
+        return plots.choice(choose_n_clusters(draws, unobserved=arguments.unobserved, **running))
     if kind == "comparison":
         from partita.comparison import compare
 

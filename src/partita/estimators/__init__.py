@@ -1,8 +1,9 @@
 """scikit-learn estimators: items in rows, as scikit-learn has it.
 
 ``PartitionEstimator`` and ``NMFClusterer`` are fitted on posterior draws (items in rows, draws in
-columns) or on a precomputed similarity; ``DPMixture`` on data. They say ``random_state`` where the
-rest of partita says ``rng``. scikit-learn is an extra: ``pip install 'partita[sklearn]'``.
+columns) or on a precomputed similarity; ``DPMixture`` and ``ConsensusClusterer`` on data. They say
+``random_state`` where the rest of partita says ``rng``. scikit-learn is an extra:
+``pip install 'partita[sklearn]'``.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ except ImportError as error:
         "`partita.estimators` needs scikit-learn; pip install 'partita[sklearn]'."
     ) from error
 
+from partita.estimators._consensus import ConsensusClusterer
 from partita.estimators._mixture import DPMixture
 from partita.estimators._nmf import NMFClusterer
 from partita.estimators._partition import PartitionEstimator
 
-__all__ = ["DPMixture", "NMFClusterer", "PartitionEstimator"]
+__all__ = ["ConsensusClusterer", "DPMixture", "NMFClusterer", "PartitionEstimator"]

@@ -14,6 +14,7 @@ from partita.partitions import matched_labels
 from partita.plots._average import Averaged, average_similarity
 from partita.plots._ball import credible_ball
 from partita.plots._canvas import pyplot as pyplot
+from partita.plots._choice import choice
 from partita.plots._curves import loss_by_rank, n_clusters, search_history, traces
 from partita.plots._matrices import comparison, reconstruction, similarity
 from partita.plots._memberships import memberships, memberships_by_rank
@@ -26,6 +27,7 @@ __all__ = [
     "NAMES",
     "Averaged",
     "average_similarity",
+    "choice",
     "comparison",
     "credible_ball",
     "item_order",
@@ -50,6 +52,7 @@ NAMES: Mapping[str, Callable[..., Any]] = {
     "memberships-by-rank": memberships_by_rank,
     "loss": loss_by_rank,
     "n-clusters": n_clusters,
+    "choice": choice,
     "parameters": parameters,
     "scatter": scatter,
     "ball": credible_ball,

@@ -164,7 +164,7 @@ def problem(
         matrix = evidence.similarity.to_dense(n_jobs=evidence.n_jobs)
         matrix = np.ascontiguousarray(matrix, dtype=np.float64)
         may_be = merge and np.unique(evidence.similarity.row_sums).size < n
-        firsts, members = _identical(matrix.view(np.uint64), may_be, least)
+        firsts, members = _identical(matrix.view(np.uint32), may_be, least)
         if firsts is not None:
             matrix = np.ascontiguousarray(matrix[np.ix_(firsts, firsts)])
         given = {"similarity": matrix, "on_similarity": True}
