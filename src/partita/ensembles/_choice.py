@@ -126,11 +126,11 @@ def _some_items(draws: Draws, items: NDArray[np.intp]) -> Draws:
     return Draws(labels, weights=draws.weights, traces=draws.traces, observed=observed)
 
 
-def _consensus_of(group: Draws, unobserved: float | None, n_jobs: int) -> NDArray[np.float64]:
+def _consensus_of(group: Draws, unobserved: float | None, n_jobs: int) -> NDArray[Any]:
     """How often each pair of items is together, of those that some run has both of."""
     matrix = Similarity.from_draws(group, unobserved=0.0 if unobserved is None else unobserved)
     upper = np.triu_indices(group.n_items, 1)
-    values = matrix.to_dense(n_jobs=n_jobs)[upper]
+    values: NDArray[Any] = matrix.to_dense(n_jobs=n_jobs)[upper]
     if unobserved is not None or group.observed is None:
         return values
     seen = matrix.observed_together(slice(None), slice(None))[upper] > 0

@@ -95,7 +95,7 @@ def consensus(
     plan = _plan(settings, n_runs, seed)
     children = np.random.SeedSequence(seed).spawn(n_runs)
 
-    def run(part: slice) -> NDArray[Any]:
+    def run(part: slice) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         random = np.random.default_rng(children[part.start])
         seen = np.sort(random.choice(items.n_items, n_seen, replace=False))
         chosen = {name: values[plan[name][part.start]] for name, values in settings.items()}
