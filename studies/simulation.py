@@ -98,6 +98,7 @@ class Simulation(Mixtures):
     device: str | None = None
     name: ClassVar[str] = "simulation"
     apart: ClassVar[tuple[str, ...]] = ("prior", "solver", "moves", "start", "reading")
+    short: ClassVar[Mapping[str, Any]] = {"n_draws": 2_000, "n_burn": 1_000}
 
     def pieces(self) -> list[str]:
         """Return the mixtures, read as asked, which refuses what is none."""

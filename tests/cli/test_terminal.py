@@ -19,6 +19,7 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="needs a terminal of POSIX
 NASTY = "a\x1b[31m\x9b2J\u202eb\u200f\x00\x07"
 SUMMARY = ("uncertainty", "--search", "average")
 BAR = re.compile(rb"it/s|s/it|%\|")
+LINE = re.compile(rb"\rsimilarity: [0-9]+ s")
 
 
 def in_a_process(*words, **how):
@@ -102,7 +103,7 @@ def big(tmp_path_factory):
     return folder
 
 
-def heard_at_a_terminal(words, folder, seconds):
+def heard_at_a_terminal(words, folder, seconds, until=BAR):
     """What stderr says until there is a bar, or the time is over."""
     import fcntl
     import pty
@@ -117,7 +118,7 @@ def heard_at_a_terminal(words, folder, seconds):
     )  # fmt: skip
     os.close(theirs)
     said, end = b"", time.monotonic() + seconds
-    while time.monotonic() < end and not BAR.search(said):
+    while time.monotonic() < end and not until.search(said):
         if select.select([ours], [], [], 0.1)[0]:
             try:
                 said += os.read(ours, 65_536)
@@ -144,6 +145,18 @@ LONG = {
 @pytest.mark.parametrize("what", LONG)
 def test_waiting_shows_a_bar_at_a_terminal(big, what):
     assert BAR.search(heard_at_a_terminal(LONG[what], big, seconds=60))
+
+
+@POSIX
+def test_waiting_for_what_has_no_bar_shows_a_line(big):
+    assert LINE.search(heard_at_a_terminal("similarity draws.npz -o s.csv", big, 60, LINE))
+
+
+@POSIX
+def test_a_line_makes_room_for_what_is_said(big):
+    words = "similarity draws.npz -o s.csv"
+    said = heard_at_a_terminal(words, big, 120, re.compile(b"written to")).decode()
+    assert "s\r\x1b[KThe similarity written to s.csv" in said
 
 
 @POSIX

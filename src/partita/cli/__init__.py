@@ -111,12 +111,14 @@ def _dispatch(words: list[str]) -> int:
     warnings.showwarning = lambda message, *_, **__: writing.say(f"partita: warning: {message}")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    from partita.cli.waiting import announced
     from partita.parallel import Progress
 
     Progress.is_hidden = bool(arguments.quiet)
     try:
         writing.check_output(arguments)
-        getattr(commands, words[0])(arguments)
+        with announced(words[0]):
+            getattr(commands, words[0])(arguments)
     finally:
         Progress.is_hidden = False
     if sys.stdout is not None:

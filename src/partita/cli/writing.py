@@ -195,6 +195,8 @@ def show(result: Result, arguments: argparse.Namespace, what: str = "The result"
 
 def write(text: str, arguments: argparse.Namespace, what: str = "The result") -> None:
     """Send text to the output file or to the terminal."""
+    from partita.cli import waiting
+
     whole = text if text.endswith("\n") else text + "\n"
     if arguments.output is not None:
         from partita import io as files
@@ -203,7 +205,8 @@ def write(text: str, arguments: argparse.Namespace, what: str = "The result") ->
     elif sys.stdout is None:
         raise OSError("standard output is closed; give a file by -o.")
     else:
-        sys.stdout.write(printable(whole, keep="\n") if _is_terminal() else whole)
+        with waiting.aside():
+            sys.stdout.write(printable(whole, keep="\n") if _is_terminal() else whole)
 
 
 def _is_terminal() -> bool:
@@ -244,5 +247,9 @@ def note(text: str, arguments: argparse.Namespace) -> None:
 
 def say(text: str, indent: str = "") -> None:
     """Print one line on stderr, if there is one."""
-    if sys.stderr is not None:
+    if sys.stderr is None:
+        return
+    from partita.cli import waiting
+
+    with waiting.aside():
         print(indent + one_line(text), file=sys.stderr)

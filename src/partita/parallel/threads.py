@@ -66,6 +66,7 @@ class Progress:
     """
 
     is_hidden: ClassVar[bool] = False  # by --quiet of the shell
+    n_open: ClassVar[int] = 0  # bars at a terminal
 
     def __init__(self, total: int | None, label: str | None) -> None:
         self._bar: Any = None
@@ -78,6 +79,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._bar is not None:
+            Progress.n_open += 1
             threading.Thread(target=self._beat, name="partita-progress", daemon=True).start()
         return self
 
@@ -90,6 +92,7 @@ class Progress:
         self._is_over.set()
         if self._bar is not None:
             self._bar.close()
+            Progress.n_open -= 1
 
     def advance(self, n: int = 1, note: str | None = None) -> None:
         """Count ``n`` more done; ``note`` is shown at the end of the bar."""
