@@ -28,17 +28,6 @@ double inner(Matrix<const double> X, Matrix<const double> Y) {
     return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
-void multiply(const SquaresTarget& target, Matrix<const double> X, Matrix<double> out) {
-    if (target.is_whole()) return nmf_kernels().multiply(X, target.matrix, out);
-    Owned inside(X.rows, target.matrix.rows);
-    nmf_kernels().multiply_rows(X, target.matrix, inside);
-    for (std::size_t k = 0; k < inside.rows; ++k)
-        for (std::size_t r = 0; r < inside.cols; ++r) inside(k, r) *= target.values[r];
-    nmf_kernels().multiply(inside, target.matrix, out);
-    for (std::size_t k = 0; k < out.rows; ++k)
-        for (std::size_t i = 0; i < out.cols; ++i) out(k, i) += X(k, i) * target.residual[i];
-}
-
 }  // namespace
 
 void sweep(Matrix<const double> P, Matrix<const double> G, Matrix<double> B, std::size_t free, int n_sweeps,
@@ -50,17 +39,17 @@ void sweep(Matrix<const double> P, Matrix<const double> G, Matrix<double> B, std
     }
 }
 
-double alternate(const SquaresTarget& target, std::size_t fixed, int n_sweeps, Matrix<double> A, Matrix<double> B,
-                 Stop& stop) {
+double alternate(Matrix<const double> V, double norm2, std::size_t fixed, int n_sweeps, Matrix<double> A,
+                 Matrix<double> B, Stop& stop) {
     Owned P(A.rows, A.cols), of_a(A.rows, A.rows), of_b(A.rows, A.rows);
-    multiply(target, A, P);
+    nmf_kernels().multiply(A, V, P);
     nmf_kernels().multiply_rows(A, A, of_a);
     sweep(P, of_a, B, B.rows - fixed, n_sweeps, stop);
-    multiply(target, B, P);
+    nmf_kernels().multiply(B, V, P);
     nmf_kernels().multiply_rows(B, B, of_b);
     sweep(P, of_b, A, A.rows, n_sweeps, stop);
     nmf_kernels().multiply_rows(A, A, of_a);
-    return 0.5 * (target.norm2 - 2.0 * inner(P, A) + inner(of_a, of_b));
+    return 0.5 * (norm2 - 2.0 * inner(P, A) + inner(of_a, of_b));
 }
 
 }  // namespace partita

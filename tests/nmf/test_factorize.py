@@ -54,8 +54,8 @@ def test_offset_never_fits_worse_than_ls(psm):
         assert offset <= ls * (1 + 1e-12)
 
 
-def test_more_items_than_a_compressed_start_needs():
-    """Large enough for the eigenfactor; the polish makes the objective that of π̂ itself."""
+def test_the_objective_written_out():
+    """The objective is that of the factors, and no worse than that of R's updates."""
     draws = pt.datasets.simulate_draws(220, 80, n_clusters=5, noise=0.3, rng=2)
     psm = pt.posterior_similarity(draws).to_dense()
     for model in ("ls", "offset", "symmetric", "kl"):

@@ -30,24 +30,14 @@ void require_factors(const SparseColumns& V, Matrix<const double> A, Matrix<cons
             "`A` and `B` must have a column for each row and column of V");
 }
 
-double alternate_of(const In<double, 2>& matrix, double norm2, std::size_t fixed, int n_sweeps,
-                    const InOut<double, 2>& A, const InOut<double, 2>& B, PyStop& stop,
-                    const std::optional<In<double, 1>>& values, const std::optional<In<double, 1>>& residual) {
+double alternate_of(const In<double, 2>& V, double norm2, std::size_t fixed, int n_sweeps, const InOut<double, 2>& A,
+                    const InOut<double, 2>& B, PyStop& stop) {
     const Matrix<double> left = matrix_of(A), right = matrix_of(B);
     require(left.rows > 0 && left.rows == right.rows && left.cols == right.cols, "`A` and `B` must be of one shape");
     require(fixed <= left.rows, "`fixed` must be at most the rank");
     require_sweeps(n_sweeps);
-    require(matrix.shape(1) == left.cols, "the matrix must have a column for each item");
-    require(values.has_value() == residual.has_value(), "`values` and `residual` come together");
-    SquaresTarget target{matrix_of(matrix), {}, {}, norm2};
-    if (values) {
-        require(values->shape(0) > 0 && values->shape(0) == matrix.shape(0) && residual->shape(0) == left.cols,
-                "eigenvectors, values and residual must fit");
-        target.values = span_of(*values), target.residual = span_of(*residual);
-    } else {
-        require(matrix.shape(0) == left.cols, "the matrix must have a row for each item");
-    }
-    return without_gil(stop, [&] { return alternate(target, fixed, n_sweeps, left, right, stop); });
+    require(V.shape(0) == left.cols && V.shape(1) == left.cols, "`V` must have a row and a column for each item");
+    return without_gil(stop, [&] { return alternate(matrix_of(V), norm2, fixed, n_sweeps, left, right, stop); });
 }
 
 void sweep_of(const In<double, 2>& P, const In<double, 2>& G, const InOut<double, 2>& B, std::size_t free, int n_sweeps,
@@ -84,11 +74,9 @@ void bind_nmf(nb::module_& m) {
                 new (self) SparseColumns(matrix_of(matrix));
             },
             "matrix"_a);
-    m.def(
-        "nmf_alternate", alternate_of, "matrix"_a, "norm2"_a, "fixed"_a, "n_sweeps"_a, "A"_a, "B"_a, "stop"_a,
-        "values"_a = nb::none(), "residual"_a = nb::none(),
-        "Lowers B, then A, in place, towards the least squares of a matrix, or of U diag(values) U^T + diag(residual)\n"
-        "with `matrix` = U^T, from A^T B; the last `fixed` rows of B stay. Returns half the squared distance.");
+    m.def("nmf_alternate", alternate_of, "V"_a, "norm2"_a, "fixed"_a, "n_sweeps"_a, "A"_a, "B"_a, "stop"_a,
+          "Lowers B, then A, in place, towards the least squares of V from A^T B; the last `fixed` rows of B stay.\n"
+          "Returns half the squared distance.");
     m.def("nmf_sweep", sweep_of, "P"_a, "G"_a, "B"_a, "free"_a, "n_sweeps"_a, "stop"_a,
           "Sweeps of coordinate descent on tr(B^T G B) / 2 - tr(P^T B), B >= 0, in place; rows from `free` on stay.");
     m.def("nmf_step_divergence", step_of, "V"_a, "A"_a, "B"_a, "is_newton"_a, "is_single"_a, "stop"_a,

@@ -36,7 +36,6 @@ NOISE = 1e-5
 ROUGH = 1e-2
 STAGES = ((1e-3, 5e-2), (1e-5, 1e-3), (1e-8, 1e-4))
 SINGLE = 1e-6  # the least fall for which steps in single precision are enough
-EIGENFACTOR, MORE = 200, 12  # items from which on it pays; eigenvectors beyond the rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,46 +84,6 @@ class Problem:
     def alternate(self, A: Matrix, B: Matrix, fixed: int, n_sweeps: int) -> float:
         """Lower B, then A, in place towards least squares; the last rows of B stay."""
         return _core.nmf_alternate(self.matrix, self.norm2, fixed, n_sweeps, A, B, native_stop())
-
-
-@dataclass(frozen=True, eq=False)
-class LowRank:
-    """U diag(values) Uᵀ + diag(residual), an eigenfactor of V and the rest of its diagonal."""
-
-    vectors: Matrix  # Uᵀ
-    values: Matrix
-    residual: Matrix
-
-    @classmethod
-    def of(cls, problem: Problem, size: int, n_passes: int = 3) -> LowRank:
-        """Find it by block power iteration, from a start that depends on nothing but the size."""
-        n = problem.n_items
-        Q = np.random.default_rng(n).standard_normal((n, min(n, size + 8)))
-        for _ in range(n_passes):
-            Q, _ = np.linalg.qr(problem.matrix @ Q)
-        values, turn = np.linalg.eigh(Q.T @ (problem.matrix @ Q))
-        top = np.argsort(-np.abs(values))[:size]
-        U, values = Q @ turn[:, top], values[top]
-        residual = np.diagonal(problem.matrix) - (U * U) @ values
-        return cls(np.ascontiguousarray(U.T), values, residual)
-
-    @cached_property
-    def norm2(self) -> float:
-        """Its squared norm."""
-        inside = self.values @ (self.vectors * self.vectors)
-        diagonal = 2 * self.residual @ inside + self.residual @ self.residual
-        return float(self.values @ self.values + diagonal)
-
-    def times(self, X: Matrix) -> Matrix:
-        """X V for X of shape (r, n)."""
-        return np.asarray(((X @ self.vectors.T) * self.values) @ self.vectors + X * self.residual)
-
-    def alternate(self, A: Matrix, B: Matrix, fixed: int, n_sweeps: int) -> float:
-        """As :meth:`Problem.alternate`."""
-        return _core.nmf_alternate(
-            self.vectors, self.norm2, fixed, n_sweeps, A, B, native_stop(), self.values,
-            self.residual,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,7 @@
 
 ``Squares``: alternate over H and W; each half minimises its own convex problem by coordinate
 descent, a factor at a time (HALS), with a few sweeps for each product with π̂, since the sweeps are
-the cheap part. From some items on, the first iterations see an eigenfactor of π̂ and the rest of its
-diagonal, whose products cost a tenth.
+the cheap part.
 
 ``SymmetricSquares``: move H towards the least-squares answer to π̂ ≈ HᵀX, which is a direction of
 descent since both problems have the same gradient at X = H but for a factor 2, as far as the exact
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import _core
-from partita.nmf.descent import EIGENFACTOR, MORE, Fit, LowRank, balanced, descend
+from partita.nmf.descent import Fit, balanced, descend
 from partita.nmf.model import Factors
 from partita.parallel import native_stop
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 N_SWEEPS = 4  # after each product with π̂
 N_FIRST = 40  # sweeps of a regression from nothing
-LOOKS = 4  # on the eigenfactor
+LOOKS = 4  # of that fit, at most
 NEAR = 1e-3  # the least fall in a look of the fit that other models start from
 
 
@@ -43,13 +42,10 @@ class Squares:
     every: int = 10
 
     def begin(self, problem: Problem, A: Matrix, B: Matrix) -> Iterator[Blocks]:
-        """Rescale a random start, and iterate on the eigenfactor where that pays."""
-        if problem.n_items < max(EIGENFACTOR, 4 * (A.shape[0] + MORE)):
-            yield scaled(problem, A, B)
-            return
-        small = LowRank.of(problem, A.shape[0] + MORE)
-        blocks = scaled(small, A, B)
-        yield descend(small, Fit(blocks, np.inf), NEAR, self, LOOKS).blocks
+        """A random start, rescaled so that AᵀB is as near to V as a number can bring it."""
+        cross = float(np.vdot(problem.times(A), B))
+        square = float(((A @ A.T) * (B @ B.T)).sum())
+        yield A, B * (cross / square if cross > 0 and square > 0 else 1.0)
 
     def step(self, problem: Any, blocks: Blocks, is_rough: bool) -> float:
         """One alternation, H then W."""
@@ -168,13 +164,6 @@ def near(problem: Problem, A: Matrix, B: Matrix) -> Blocks:
     plain = Squares()
     (blocks,) = plain.begin(problem, A, B)
     return descend(problem, Fit(blocks, plain.value(problem, blocks)), NEAR, plain, LOOKS).blocks
-
-
-def scaled(problem: Any, A: Matrix, B: Matrix) -> Blocks:
-    """A start, rescaled so that AᵀB is as near to V as a number can bring it."""
-    cross = float(np.vdot(problem.times(A), B))
-    square = float(((A @ A.T) * (B @ B.T)).sum())
-    return A, B * (cross / square if cross > 0 and square > 0 else 1.0)
 
 
 def regressed(P: Matrix, G: Matrix, fixed: int = 0) -> Matrix:
