@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -58,23 +57,12 @@ def matrix(path: Path) -> None:
     assert found is None or found.ndim == 2
 
 
-def _blocks(found: Any) -> None:
+def stored(path: Path) -> None:
+    found = partita.io.open_stored(path)
     n_draws, n_items = found.shape
     for rows in (slice(0, 2), slice(n_draws - 1, n_draws)):
         part = found.read(rows, slice(0, min(n_items, 1000)))
         assert part.shape[1] == min(n_items, 1000)
-
-
-def stored_npy(path: Path) -> None:
-    _blocks(partita.io.open_stored(path))
-
-
-def stored_zarr(path: Path) -> None:
-    _blocks(partita.io.open_stored(path))
-
-
-def stored_parquet(path: Path) -> None:
-    _blocks(partita.io.open_stored(path))
 
 
 def sampled(folder: Path) -> partita.Draws:
@@ -152,7 +140,7 @@ READ: dict[str, Target] = {
     "run": Target(read=started, archive=True),
     "weights": Target(read=weights),
     "matrix": Target(read=matrix),
-    "stored-npy": Target(read=stored_npy),
-    "stored-zarr": Target(read=stored_zarr, zarr=True),
-    "stored-parquet": Target(read=stored_parquet),
+    "stored-npy": Target(read=stored),
+    "stored-zarr": Target(read=stored, zarr=True),
+    "stored-parquet": Target(read=stored),
 }

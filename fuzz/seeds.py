@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+import partita
+
 LABELS = (np.arange(30).reshape(6, 5) * 7 % 4 + 1).astype(np.int32)
 DATA = Path(__file__).parent.parent / "tests" / "io" / "data"
 
@@ -47,7 +49,17 @@ def cmdstan() -> list[bytes]:
 
 
 def npy() -> list[bytes]:
-    return _npy([LABELS, LABELS.reshape(2, 3, 5), LABELS.astype(">f8"), LABELS.astype(str)])
+    arrays = [LABELS, LABELS.reshape(2, 3, 5), LABELS.astype(">f8"), LABELS.astype(str)]
+    return [*_npy(arrays), unfinished()]
+
+
+def unfinished() -> bytes:
+    """A chain that is being written, with weights."""
+    with tempfile.TemporaryDirectory() as folder:
+        writer = partita.DrawsWriter(Path(folder) / "a.zarr")
+        for row in LABELS:
+            writer.write(row, weight=1.5)
+        return Path(writer.partial).read_bytes()
 
 
 def npz() -> list[bytes]:

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from partita import validate
 from partita.errors import FileError, InvalidValueError
 from partita.io.containers import open_container
 from partita.io.files import kind_at, path_text
-from partita.io.variables import Table, label_axes
+from partita.io.variables import Axes, Table, Variable, label_axes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,29 +156,30 @@ def open_stored(path: Path, *, key: str | None = None, orient: str = "draws") ->
         one.check()
         beside = variables.beside(one, axes, why)
     beside = replace(beside, assumptions=(*said, *beside.assumptions))
-    length = one.shape[axes.draw]
     # A file without chunks is read quickest along its last axis.
     chunks = one.chunks or (*(1 for _ in one.shape[:-1]), one.shape[-1])
-
-    def rows(draws: slice, items: slice) -> NDArray[Any]:
-        parts = []
-        for chain in range(draws.start // length, -(-draws.stop // length)):
-            low, high = max(draws.start, chain * length), min(draws.stop, (chain + 1) * length)
-            box = [(0, 1)] * len(one.shape)
-            if axes.chain is not None:
-                box[axes.chain] = (chain, chain + 1)
-            box[axes.draw] = (low - chain * length, high - chain * length)
-            box[axes.rest[0]] = (items.start, items.stop)
-            part = one.read(tuple(box)).transpose(axes.order)
-            parts.append(part.reshape(part.shape[-2:]))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     width = chunks[axes.rest[0]]
     dtype = np.dtype(np.uint8) if one.dtype.kind == "b" else one.dtype.newbyteorder("=")
     return StoredBlocks(
         text, key, orient, beside.labels.shape, dtype, (chunks[axes.draw], width),
-        None if one.chunks is None else width, beside, rows,
+        None if one.chunks is None else width, beside, partial(_part, one, axes),
     )  # fmt: skip
+
+
+def _part(one: Variable, axes: Axes, draws: slice, items: slice) -> NDArray[Any]:
+    """Some draws, chain after chain, and items of a variable."""
+    parts, length = [], one.shape[axes.draw]
+    for chain in range(draws.start // length, -(-draws.stop // length)):
+        low, high = max(draws.start, chain * length), min(draws.stop, (chain + 1) * length)
+        box = [(0, 1)] * len(one.shape)
+        if axes.chain is not None:
+            box[axes.chain] = (chain, chain + 1)
+        box[axes.draw] = (low - chain * length, high - chain * length)
+        box[axes.rest[0]] = (items.start, items.stop)
+        part = one.read(tuple(box)).transpose(axes.order)
+        parts.append(part.reshape(part.shape[-2:]))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _again(path: str, key: str | None, orient: str, shape: tuple[int, int]) -> StoredBlocks:
