@@ -7,33 +7,29 @@
 
 namespace partita {
 
-// Items in this order, until none moves. Whether any did.
+// These items in this order, round after round, until a round moves none. Whether any moved.
 template <Objective O>
-bool sweep(O& state, const std::vector<int>& order, const Settings& settings, Stop& stop) {
-    const int n = static_cast<int>(order.size());
+bool sweep(O& state, const std::vector<int>& order, Stop& stop) {
     Pace pace(stop);
-    int n_moved = 0, since = 0;  // since slopes were those of the state
-    long left = static_cast<long>(settings.max_rounds) * n;
-    for (int quiet = 0, at = 0; quiet < n && --left > 0 && !pace.is_up(state.n_steps()); at = at + 1 < n ? at + 1 : 0) {
-        if (since == settings.stale || (since > 0 && at == 0)) {
-            state.settle();
-            since = 0, quiet = 0;
+    bool has_moved = false, is_quiet = false;
+    for (int round = 0; round < kMostRounds && !is_quiet; ++round) {
+        state.settle();
+        is_quiet = true;
+        for (int i : order) {
+            if (pace.is_up(state.n_steps())) return has_moved;
+            const auto best = state.propose(i);
+            if (best.column < 0 || (!best.is_sure && state.change(i, best.column) > -kLeast)) continue;
+            state.move(i, best.column);
+            is_quiet = false, has_moved = true;
         }
-        const int i = order[at];
-        const auto best = state.propose(i);
-        ++quiet;
-        if (best.column < 0 || (!best.is_sure && state.change(i, best.column) > -kLeast)) continue;
-        state.move(i, best.column);
-        quiet = 0, ++since, ++n_moved;
     }
-    state.settle();
-    return n_moved > 0;
+    return has_moved;
 }
 
-// All items in random order.
+// All items, in random order.
 template <Objective O>
-bool sweep(O& state, Rng& rng, const Settings& settings, Stop& stop) {
-    return sweep(state, rng.permutation(state.size()), settings, stop);
+bool sweep(O& state, Rng& rng, Stop& stop) {
+    return sweep(state, rng.permutation(state.size()), stop);
 }
 
 // Put items that are in no cluster where they seem best, one after another; the last of them into clusters of their
@@ -55,29 +51,25 @@ bool allocate_anew(O& state, const std::vector<int>& items, Stop& stop) {
     if (static_cast<int>(items.size()) == state.size()) state.clear();
     else
         for (int i : items) state.move(i, -1);
-    const bool is_done = allocate(state, items, stop);
-    state.settle();
-    return is_done;
+    return allocate(state, items, stop);
 }
 
 // Whole clusters, as blocks. Whether any joined another. ``coarse`` is scratch.
 template <Objective O>
-bool merge(O& state, O& coarse, Rng& rng, const Settings& settings, Stop& stop) {
+bool merge(O& state, O& coarse, Rng& rng, Stop& stop) {
     auto clusters = state.labels();
     coarse.group(state, clusters, canonicalise(clusters));
     coarse.load(contract(state.labels(), clusters, coarse.size()));
-    coarse.lean_like(state);
-    const bool is_changed = sweep(coarse, rng, settings, stop);
-    if (is_changed) state.load(expand(coarse.labels(), clusters));
-    coarse.upright();
-    return is_changed;
+    if (!sweep(coarse, rng, stop)) return false;
+    state.load(expand(coarse.labels(), clusters));
+    return true;
 }
 
 // Items, then clusters onto clusters, until neither moves.
 template <Objective O>
 void descend(O& state, O& coarse, Rng& rng, const Settings& settings, Stop& stop) {
-    do sweep(state, rng, settings, stop);
-    while (settings.merges && !stop.is_up() && merge(state, coarse, rng, settings, stop));
+    do sweep(state, rng, stop);
+    while (settings.merges && !stop.is_up() && merge(state, coarse, rng, stop));
 }
 
 }  // namespace partita

@@ -179,16 +179,15 @@ inline Population search(const Problem& problem, const std::vector<Labels>& give
             pool, settings, rng.split(1 + part), n_threads, stop);
         std::vector<Labels> best;
         for (const auto& member : some.grow().members)
-            if (static_cast<int>(best.size()) < settings.carried) best.push_back(member.labels);
+            best.push_back(member.labels);
         return best;
     };
     return on_all(problem, settings, n_threads, [&](const auto& objective) {
         Search all(objective, pool, settings, rng.split(0), n_threads, stop);
         return all.meet([&](int part) {
-            if (!has_many) return all.grow(part == 0 ? given : std::vector<Labels>());
-            auto best = best_on_sample(part);
-            if (part == 0) best.insert(best.begin(), given.begin(), given.end());
-            return all.descend_from(best);
+            auto found = has_many ? all.take(best_on_sample(part)) : all.grow();
+            if (part == 0) all.join(found, all.take(given));
+            return found;
         });
     });
 }
@@ -223,7 +222,7 @@ inline Member complete(const Problem& problem, const Labels& partial, int n_orde
             Stop never;
             if (x % 4 == 0) allocate(state, free, x == 0 ? never : stop);
             state.settle();
-            sweep(state, free, Settings(), stop);
+            sweep(state, free, stop);
             if (state.value() < best.value) best = {state.labels(), state.value()};
         }
         canonicalise(best.labels);

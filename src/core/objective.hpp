@@ -13,13 +13,12 @@ struct Limits {  // numbers of clusters that are allowed
 
 struct Proposal {
     int column;    // -1 if none seems better than where the item is
-    bool is_sure;  // whether that is what counts, so that the loss need not be looked at
+    bool is_sure;  // whether it is better for sure, so that the loss need not be looked at
 };
 
-// Slopes are those of the loss in its sums e and j: a move is proposed by what it gains on the linear function that
-// they give. ``lean(share)`` makes that function, for e smaller or larger by a share, what counts until ``upright``.
+// A move is proposed by what it gains on a linear function, the slopes of the loss in its sums e and j.
 template <class O>
-concept Objective = requires(O o, const O& fixed, const Labels& labels, int item, int column, double share) {
+concept Objective = requires(O o, const O& fixed, const Labels& labels, int item, int column) {
     { fixed.size() } -> std::convertible_to<int>;              // items, or blocks
     { fixed.n_steps() } -> std::convertible_to<std::size_t>;   // of some nanoseconds, that a proposal takes
     { fixed.labels() } -> std::convertible_to<const Labels&>;  // the column of each
@@ -33,10 +32,7 @@ concept Objective = requires(O o, const O& fixed, const Labels& labels, int item
     { o.change(item, column) } -> std::convertible_to<double>;  // of the loss, exactly, for the item proposed last
     {o.move(item, column)};                                     // -1 takes it out of all clusters
     { o.empty_column() } -> std::convertible_to<int>;
-    {o.settle()};  // slopes are those of the present state again
-    {o.lean(share)};
-    {o.lean_like(fixed)};  // with the slopes of another
-    {o.upright()};
+    {o.settle()};                    // slopes are those of the present state again
     {o.group(fixed, labels, item)};  // become blocks of the other's items
 };
 

@@ -55,27 +55,29 @@ class OnDraws {
 
     double value() const { return value_at(e_, j_); }
 
-    // Large clusters come first, so that small ones are ruled out together.
+    // Large clusters come first, so that small ones are ruled out together. Some draws at a time, whose counts are in
+    // the cache then.
     void load(const Labels& labels) {
-        auto sorted = labels;
-        sort_by_size(sorted);
-        clear(count_labels(sorted));
-        for (int i = 0; i < size(); ++i)
-            if (sorted[i] >= 0) move(i, sorted[i]);
+        label_ = labels;
+        sort_by_size(label_);
+        clear_columns(count_labels(label_));
+        const int n_draws = draws_->size();
+        for (int from = 0; blocks_->are_single() && from < n_draws; from += kLanes)
+            for (int i = 0; i < size(); ++i)
+                if (label_[i] >= 0) count_single(i, label_[i], +1, from, std::min(kLanes, n_draws - from));
+        for (int i = 0; i < size(); ++i) {
+            if (label_[i] < 0) continue;
+            if (!blocks_->are_single()) count_block(i, label_[i], +1);
+            resize(i, label_[i], +1);
+        }
         is_settled_ = false;
         settle();
     }
 
     // No item in a cluster; slopes stay as they are.
-    void clear(int n_columns = 0) {
-        stride_ = round_up(2 + n_columns);
-        counts_.assign(draws_->n_rows() * stride_, 0);
-        if (blocks_->are_single()) steps_.assign(counts_.size(), step_[0]);
-        sums_.assign(std::size_t(size()) * stride_, 0);
-        size_.assign(stride_, 0);
-        std::fill(j_.begin(), j_.end(), 0.0);
+    void clear() {
+        clear_columns(0);
         label_.assign(size(), -1);
-        e_ = 0, used_ = 0, value_ = -1;
     }
 
     Proposal propose(int i) {
@@ -87,32 +89,25 @@ class OnDraws {
                      apart = own >= 0 ? by_e_ * (cell[size_[own]] - cell[size_[own] - u]) : 0;
         const double stay = own >= 0 ? mine - apart : kNever, scale = std::abs(mine) + std::abs(apart);
         int best = -1;
-        double most = own >= 0 ? stay + (is_leaning_ ? kSingle * scale : 0) : stay;
+        double most = stay;
         auto consider = [&](int k, double gain) {
             gain -= by_e_ * (cell[size_[k] + u] - cell[size_[k]]);
             if (gain > most) most = gain, best = k;
         };
         bring_bounds(i, width);
         hide_columns(own, width, used_ < limits_.most && !is_alone);
-        if (blocks_->are_single()) {
-            float gains[kLanes];
-            for (int from = 0; from < width; from += kLanes) {
-                if (*std::max_element(&bound_[from], &bound_[from] + kLanes) <= most) continue;
-                search_kernels().sum_rows(steps_.data() + from, stride_, blocks_->rows.data() + blocks_->first[i],
-                                          slope_.data(), draws_->size(), gains);
-                for (int k = 0; k < kLanes; ++k)
-                    if (bound_[from + k] > kNever) consider(from + k, gains[k]);
-            }
-        } else {
-            for (int looked = 0; looked < n_looked_; ++looked) {
-                const auto k = static_cast<int>(std::max_element(bound_.begin(), bound_.end()) - bound_.begin());
-                if (bound_[k] <= most) break;
+        for (int looked = 0; looked < n_looked_; ++looked) {
+            const auto k = static_cast<int>(std::max_element(bound_.begin(), bound_.end()) - bound_.begin());
+            if (bound_[k] <= most) break;
+            if (blocks_->are_single()) {
+                consider_lanes(i, k / kLanes * kLanes, consider);
+            } else {
                 bound_[k] = kNever;
                 consider(k, gain(i, k));
             }
         }
         if (best < 0 && own < 0) best = used_ < limits_.most ? empty_column() : largest();
-        return {best, is_leaning_ || (loss_->is_linear() && most - stay > kSingle * scale)};
+        return {best, loss_->is_linear() && most - stay > kSingle * scale};
     }
 
     double change(int i, int to) {
@@ -140,23 +135,9 @@ class OnDraws {
     }
 
     void settle() {
-        if (is_leaning_ || (is_settled_ && loss_->is_linear())) return;
-        bring_slopes(0);
+        if (is_settled_ && loss_->is_linear()) return;
+        bring_slopes();
         is_settled_ = true;
-    }
-    void lean(double share) {
-        bring_slopes(share);
-        by_e_ *= 1 + share;
-        is_leaning_ = true, is_settled_ = false;
-    }
-    void lean_like(const OnDraws& other) {
-        if (!other.is_leaning_) return;
-        slope_ = other.slope_, by_e_ = other.by_e_, total_slope_ = other.total_slope_, reach_ = other.reach_;
-        is_leaning_ = true, is_settled_ = false;
-    }
-    void upright() {
-        if (!std::exchange(is_leaning_, false)) return;
-        settle();
     }
 
     // Become the same problem with blocks of the other's blocks. To be loaded next.
@@ -207,11 +188,11 @@ class OnDraws {
                 visit(draws_->draw_of[blocks_->rows[x]], blocks_->rows[x], blocks_->sizes[x]);
     }
 
-    void bring_slopes(double share) {
+    void bring_slopes() {
         by_e_ = total_slope_ = 0;
         double most = 0;
         for (int m = 0; m < draws_->size(); ++m) {
-            const auto at = loss_->at(draws_->t[m], e_ * (1 + share), j_[m]);
+            const auto at = loss_->at(draws_->t[m], e_, j_[m]);
             slope_[m] = static_cast<float>(-draws_->p[m] * at.by_j);
             by_e_ += draws_->p[m] * at.by_e;
             total_slope_ -= draws_->p[m] * at.by_j;
@@ -224,19 +205,23 @@ class OnDraws {
     // in how many are there, so its mean over draws is at most that at the mean of how many are there, which is
     // how similar the item is to those of the column together (Jensen). Where it is not, only the order is right.
     void bring_bounds(int i, int width) {
-        const auto& cell = loss_->cell;
-        bound_.resize(width);
         const int u = blocks_->weight[i], n = size();
-        const float within = blocks_->like[std::size_t(i) * n + i] - u, share = reach_ / u,
-                    last = float(step_.size() - 2);
-        for (int k = 0; k < width; ++k) {
-            const float x = std::clamp((sums_[std::size_t(k) * n + i] + within) * share, 0.0f, last);
-            const int below = static_cast<int>(x);
-            const float step = step_[below] + (x - below) * (step_[below + 1] - step_[below]);
-            const auto joined = std::min<std::size_t>(size_[k] + u, cell.size() - 1);  // its own column may be full
-            bound_[k] = total_slope_ * u * step * (1 + kSingle) - by_e_ * (cell[joined] - cell[size_[k]]);
-            if (!is_concave_ && blocks_->are_single()) bound_[k] = -kNever;
-        }
+        bound_.assign(width, -kNever);
+        if (!is_concave_ && blocks_->are_single()) return;
+        const float within = blocks_->like[std::size_t(i) * n + i] - u;
+        const JoinBound of{step_.data(), loss_->cell.data(), static_cast<int>(loss_->n), u, within, reach_ / u,
+                           total_slope_ * u * (1 + kSingle), by_e_};
+        search_kernels().bound_joins(of, sums_.data() + i, n, size_.data(), width, bound_.data());
+    }
+
+    // What the item would gain in columns that lie side by side, which are ruled out then.
+    template <class Consider>
+    void consider_lanes(int i, int from, Consider consider) {
+        float gains[kLanes];
+        search_kernels().sum_rows(steps_.data() + from, stride_, blocks_->rows.data() + blocks_->first[i],
+                                  slope_.data(), draws_->size(), gains);
+        for (int k = 0; k < kLanes; ++k)
+            if (std::exchange(bound_[from + k], kNever) > kNever) consider(from + k, gains[k]);
     }
 
     // Leave out where the item is, and of the empty columns all but the first, or all if there is no leave for one.
@@ -293,23 +278,44 @@ class OnDraws {
     int largest() const { return static_cast<int>(std::max_element(size_.begin(), size_.end()) - size_.begin()); }
 
     void shift(int i, int k, int sign) {
+        if (blocks_->are_single()) count_single(i, k, sign, 0, draws_->size());
+        else count_block(i, k, sign);
+        resize(i, k, sign);
+    }
+
+    void count_single(int i, int k, int sign, int first_draw, int n_draws) {
+        search_kernels().shift(&counts_[k], &steps_[k], stride_, &blocks_->rows[blocks_->first[i] + first_draw],
+                               n_draws, sign, step_.data(), loss_->cell.data(), &j_[first_draw]);
+    }
+
+    void count_block(int i, int k, int sign) {
         const auto& cell = loss_->cell;
-        if (blocks_->are_single())
-            search_kernels().shift(&counts_[k], &steps_[k], stride_, blocks_->rows.data() + blocks_->first[i],
-                                   draws_->size(), sign, step_.data(), cell.data(), j_.data());
-        else
-            for_entries(i, [&](int m, std::uint32_t row, Count c) {
-                auto& held = counts_[at(row, k)];
-                const Count now = held + sign * c;
-                j_[m] += cell[now] - cell[held];
-                held = now;
-            });
+        for_entries(i, [&](int m, std::uint32_t row, Count c) {
+            auto& held = counts_[at(row, k)];
+            const Count now = held + sign * c;
+            j_[m] += cell[now] - cell[held];
+            held = now;
+        });
+    }
+
+    void resize(int i, int k, int sign) {
+        const auto& cell = loss_->cell;
         const std::size_t n = size();
         search_kernels().add(&blocks_->like[i * n], static_cast<float>(sign), n, &sums_[k * n]);
         const int now = size_[k] + sign * blocks_->weight[i];
         e_ += cell[now] - cell[size_[k]];
         used_ += (now > 0) - (size_[k] > 0);
         size_[k] = now;
+    }
+
+    void clear_columns(int n_columns) {
+        stride_ = round_up(2 + n_columns);
+        counts_.assign(draws_->n_rows() * stride_, 0);
+        if (blocks_->are_single()) steps_.assign(counts_.size(), step_[0]);
+        sums_.assign(std::size_t(size()) * stride_, 0);
+        size_.assign(stride_, 0);
+        std::fill(j_.begin(), j_.end(), 0.0);
+        e_ = 0, used_ = 0, value_ = -1;
     }
 
     void widen() {
@@ -343,7 +349,7 @@ class OnDraws {
     float reach_ = 1;  // by how much similarities may fall short when draws are weighted by their slopes
     std::size_t stride_ = 0;
     int used_ = 0;
-    bool is_concave_ = true, is_settled_ = false, is_leaning_ = false;
+    bool is_concave_ = true, is_settled_ = false;
 };
 static_assert(Objective<OnDraws>);
 

@@ -40,21 +40,7 @@ class Columns {
     double value() const { return loss_->at(t_, e_, j_).value; }
     Limits limits() const { return limits_; }
     int n_missing() const { return std::max(0, limits_.least - used_); }
-    void settle() {
-        if (!is_leaning_) slope_ = loss_->at(t_, e_, j_);
-    }
-    void lean(double share) {
-        slope_ = loss_->at(t_, e_ * (1 + share), j_);
-        slope_.by_e *= 1 + share;
-        is_leaning_ = true;
-    }
-    void lean_like(const Columns& other) {
-        if (other.is_leaning_) slope_ = other.slope_, is_leaning_ = true;
-    }
-    void upright() {
-        is_leaning_ = false;
-        settle();
-    }
+    void settle() { slope_ = loss_->at(t_, e_, j_); }
 
  protected:
     void resize(int k, int by) {
@@ -95,7 +81,7 @@ class Columns {
             const double here = worth(gain(k), size_[k]);
             if (here > most) most = here, best = k;
         }
-        return {best, loss_->is_linear() || is_leaning_};
+        return {best, loss_->is_linear()};
     }
 
     std::shared_ptr<const Loss> loss_;
@@ -106,7 +92,6 @@ class Columns {
     Loss::At slope_{};
     double e_ = 0, j_ = 0;
     int used_ = 0;
-    bool is_leaning_ = false;
 };
 
 // h is linear, as for Binder and PEAR: sums over pairs, so that blocks of items are as items.

@@ -11,6 +11,25 @@ struct Member {
     double value;
 };
 
+struct Population {
+    std::vector<Member> members;  // the best first
+
+    bool is_empty() const { return members.empty(); }
+    double least() const { return is_empty() ? std::numeric_limits<double>::infinity() : members.front().value; }
+    bool is_known(const Labels& labels) const {
+        return std::any_of(members.begin(), members.end(), [&](const auto& one) { return one.labels == labels; });
+    }
+    const Labels& any(Rng& rng) const { return members[rng.below(static_cast<int>(members.size()))].labels; }
+
+    void add(const Member& child, int n_members) {
+        if (is_known(child.labels)) return;
+        const auto at = std::upper_bound(members.begin(), members.end(), child.value,
+                                         [](double v, const Member& m) { return v < m.value; });
+        members.insert(at, child);
+        if (static_cast<int>(members.size()) > n_members) members.pop_back();
+    }
+};
+
 // What one thread works with.
 template <Objective O>
 struct Worker {
@@ -18,38 +37,18 @@ struct Worker {
     explicit Worker(const O& of) : state(of), coarse(of) {}
 };
 
-class Population {
- public:
-    std::vector<Member> members;  // the best first
-    int n_hits = 0;               // descents in a row that ended at the best
-    int n_vain = 0;               // attempts since the best was found
-
-    bool is_known(const Labels& labels) const {
-        return std::any_of(members.begin(), members.end(), [&](const auto& one) { return one.labels == labels; });
-    }
-    bool is_far(double value, const Settings& settings) const {
-        return value > members.front().value + settings.far * std::abs(members.front().value);
-    }
-    const Labels& any(Rng& rng) const { return members[rng.below(static_cast<int>(members.size()))].labels; }
-
-    void add(const Member& child, const Settings& settings) {
-        if (!members.empty() && members.front().labels == child.labels) ++n_hits;
-        if (is_known(child.labels)) return;
-        if (members.empty() || child.value < members.front().value - kLeast) n_hits = 1, n_vain = 0;
-        const auto at = std::upper_bound(members.begin(), members.end(), child.value,
-                                         [](double v, const Member& m) { return v < m.value; });
-        members.insert(at, child);
-        while (static_cast<int>(members.size()) > settings.n_members || is_far(members.back().value, settings))
-            members.pop_back();
-    }
-};
-
-// Attempts: each makes a partition, descends from it, and gives where that ended; nothing where it leads nowhere.
+// Attempts: each makes a partition, descends from it, and gives where that ended; nothing if it made a known one.
 template <Objective O>
 class Attempt {
  public:
     Attempt(Worker<O>& worker, const Settings& settings, Rng rng, Stop& stop)
         : state_(worker.state), coarse_(worker.coarse), settings_(settings), rng_(rng), stop_(stop) {}
+
+    // A partition as it is.
+    std::optional<Member> take(const Labels& labels) {
+        if (!fit(labels)) return {};
+        return Member{canonical(), state_.value()};
+    }
 
     // From a partition, as it is or with all items allocated anew, in random order.
     std::optional<Member> start(const Labels& labels, bool is_anew) {
@@ -59,82 +58,50 @@ class Attempt {
     }
 
     std::optional<Member> improve(const Population& population) {
-        const double which = rng_.uniform();
-        if (which < settings_.leaned) return lean(population);
-        if (which < settings_.leaned + settings_.recombined) return recombine(population);
-        return rebuild(population);
+        const bool has_two = population.members.size() > 1;
+        return has_two && rng_.uniform() < settings_.recombined ? recombine(population) : rebuild(population);
     }
 
  private:
     // The blocks that two members have in common, put together anew.
     std::optional<Member> recombine(const Population& population) {
-        const auto& parent = population.any(rng_);
+        const int n_members = static_cast<int>(population.members.size()), one = rng_.below(n_members),
+                  other = (one + 1 + rng_.below(n_members - 1)) % n_members;
+        const auto& parent = population.members[one].labels;
         Labels blocks;
-        const int n_blocks = meet(parent, population.any(rng_), blocks);
+        const int n_blocks = meet(parent, population.members[other].labels, blocks);
         coarse_.group(state_, blocks, n_blocks);
         coarse_.load(contract(parent, blocks, n_blocks));  // for its slopes
-        tilt(coarse_);
-        const bool is_done = allocate_anew(coarse_, rng_.permutation(n_blocks), stop_);
-        if (is_done) sweep(coarse_, rng_, settings_, stop_);
-        coarse_.upright();
-        if (!is_done) return {};
-        sweep(coarse_, rng_, settings_, stop_);
+        if (!allocate_anew(coarse_, rng_.permutation(n_blocks), stop_)) return {};
+        sweep(coarse_, rng_, stop_);
         auto child = expand(coarse_.labels(), blocks);
         canonicalise(child);
-        if (population.is_known(child) || population.is_far(coarse_.value(), settings_)) return {};
+        if (population.is_known(child)) return {};
         state_.load(child);
         return finish();
     }
 
-    // One or some clusters of a member, near to each other, emptied, their items allocated anew.
+    // The clusters of an item and of one that is similar to it emptied, their items allocated anew.
     std::optional<Member> rebuild(const Population& population) {
         state_.load(population.any(rng_));
         const auto& labels = state_.labels();
-        const int n = state_.size(), middle = rng_.below(n), n_emptied = 1 + rng_.below(settings_.n_emptied);
-        std::vector<char> is_chosen(count_labels(labels), 0);
-        is_chosen[labels[middle]] = 1;
-        for (int found = 1; found < n_emptied; ++found) {
-            const int i = any_near(middle, is_chosen);
-            if (i >= 0) is_chosen[labels[i]] = 1;
-        }
+        const int i = rng_.below(state_.size()), own = labels[i], other = labels[any_like(i)];
         std::vector<int> items;
-        for (int i = 0; i < n; ++i)
-            if (is_chosen[labels[i]]) items.push_back(i);
+        for (int y = 0; y < state_.size(); ++y)
+            if (labels[y] == own || labels[y] == other) items.push_back(y);
         rng_.shuffle(items);
-        tilt(state_);
-        const bool is_done = allocate_anew(state_, items, stop_);
-        state_.upright();
-        return is_done ? finish_new(population) : std::nullopt;
+        if (!allocate_anew(state_, items, stop_) || population.is_known(canonical())) return {};
+        return finish();
     }
 
-    // An item of another cluster than those chosen, drawn in proportion to how similar it is to one item; -1 if none
-    // is.
-    int any_near(int middle, const std::vector<char>& is_chosen) {
-        const auto& labels = state_.labels();
+    // An item drawn in proportion to how similar it is to another.
+    int any_like(int i) {
         double total = 0;
-        for (int i = 0; i < state_.size(); ++i) total += is_chosen[labels[i]] ? 0 : state_.like(i, middle);
+        for (int y = 0; y < state_.size(); ++y) total += state_.like(i, y);
         double left = rng_.uniform() * total;
-        for (int i = 0; i < state_.size(); ++i) {
-            if (is_chosen[labels[i]]) continue;
-            left -= state_.like(i, middle);
-            if (left < 0) return i;
-        }
-        return -1;
-    }
-
-    // A descent on the function that the slopes at another e give, then on the loss: so several items or clusters
-    // move where the first of them alone would not.
-    std::optional<Member> lean(const Population& population) {
-        state_.load(population.any(rng_));
-        state_.lean(settings_.tilt * (2 * rng_.uniform() - 1));
-        sweep(state_, rng_, settings_, stop_);
-        merge(state_, coarse_, rng_, settings_, stop_);
-        state_.upright();
-        return finish_new(population);
-    }
-
-    void tilt(O& state) {
-        if (rng_.uniform() < settings_.tilted) state.lean(settings_.tilt * (2 * rng_.uniform() - 1));
+        for (int y = 0; y < state_.size(); ++y)
+            if ((left -= state_.like(i, y)) < 0) return y;
+        return i;
     }
 
     // Load labels, with as many clusters as are allowed: of too many the smallest are allocated anew, and if they
@@ -155,18 +122,15 @@ class Attempt {
         return allocate(state_, items, stop_);
     }
 
-    std::optional<Member> finish_new(const Population& population) {
-        auto child = state_.labels();
-        canonicalise(child);
-        if (population.is_known(child) || population.is_far(state_.value(), settings_)) return {};
-        return finish();
+    Member finish() {
+        descend(state_, coarse_, rng_, settings_, stop_);
+        return {canonical(), state_.value()};
     }
 
-    std::optional<Member> finish() {
-        descend(state_, coarse_, rng_, settings_, stop_);
-        auto child = state_.labels();
-        canonicalise(child);
-        return Member{std::move(child), state_.value()};
+    Labels canonical() const {
+        auto labels = state_.labels();
+        canonicalise(labels);
+        return labels;
     }
 
     O& state_;

@@ -17,31 +17,29 @@ class Search {
         for (int x = 0; x < n_threads; ++x) workers_.emplace_back(objective);
     }
 
-    // A population that begins with nothing, or with what is ``given``, too; attempts until they are in vain.
-    Population grow(const std::vector<Labels>& given = {}) {
-        Population found;
-        const int n_given = static_cast<int>(given.size());
-        add(found, run(n_given + settings_.n_starts, [&](int x, auto& attempt, Rng& rng) {
-                if (x < n_given) return attempt.start(given[x], false);
-                const int r = (x - n_given) % 4;
-                if (r == 0 || pool_.empty()) return attempt.start(Labels(size(), 0), x > n_given);
-                auto labels = any(rng);
-                for (int others = 0; r == 3 && others < 2; ++others) labels = meet_of(labels, any(rng));
-                return attempt.start(labels, r == 1);
-            }));
-        evolve(found, found.n_hits >= settings_.n_starts ? settings_.confirm : settings_.patience);
+    // A population that begins with nothing. Attempts, of which a batch is enough if all starts ended at one partition.
+    Population grow() {
+        auto found = gather(settings_.n_starts, [&](int x, auto& attempt, Rng& rng) {
+            if (x % 4 == 0 || pool_.empty()) return attempt.start(Labels(size(), 0), x > 0);
+            auto labels = any(rng);
+            for (int others = 0; x % 4 == 3 && others < 2; ++others) labels = meet_of(labels, any(rng));
+            return attempt.start(labels, x % 4 == 1);
+        });
+        evolve(found, found.members.size() == 1 ? settings_.batch : settings_.patience);
         return found;
     }
 
-    // A population of what descents from these labels end at.
-    Population descend_from(const std::vector<Labels>& labels) {
-        Population found;
-        add(found, run(static_cast<int>(labels.size()),
-                       [&](int x, auto& attempt, Rng&) { return attempt.start(labels[x], false); }));
+    // A population of these labels as they are, and of where a descent from the best of them ends.
+    Population take(const std::vector<Labels>& labels) {
+        auto found = gather(static_cast<int>(labels.size()),
+                            [&](int x, auto& attempt, Rng&) { return attempt.take(labels[x]); });
+        if (!found.is_empty()) join(found, gather(1, [&](int, auto& attempt, Rng&) {
+            return attempt.start(found.members.front().labels, false);
+        }));
         return found;
     }
 
-    // The same, each by itself, with attempts by itself, too.
+    // Where a descent from each of these labels ends, and then attempts, each by itself.
     std::vector<Member> descend_each(const std::vector<Labels>& labels, bool is_anew) {
         std::vector<Member> out;
         auto ends = run(static_cast<int>(labels.size()),
@@ -49,7 +47,7 @@ class Search {
         for (auto& end : ends) {
             if (!end) continue;
             Population one;
-            one.add(*end, settings_);
+            one.add(*end, settings_.n_members);
             evolve(one, settings_.patience);
             out.push_back(one.members.front());
         }
@@ -58,37 +56,46 @@ class Search {
 
     // Attempts, until so many in a row were in vain.
     void evolve(Population& population, int patience) {
-        for (population.n_vain = 0; population.n_vain < patience && !population.members.empty() && !stop_.is_up();) {
-            auto ends = run(settings_.batch, [&](int, auto& attempt, Rng&) { return attempt.improve(population); });
-            for (auto& end : ends) {
-                ++population.n_vain;
-                if (end) population.add(*end, settings_);
-            }
+        for (int n_vain = 0; n_vain < patience && !population.is_empty() && !stop_.is_up();) {
+            const double before = population.least();
+            join(population,
+                 gather(settings_.batch, [&](int, auto& attempt, Rng&) { return attempt.improve(population); }));
+            n_vain = is_near(population.least(), before) ? n_vain + settings_.batch : 0;
         }
     }
 
-    // Populations, until one of them ends where those before it did. ``begin(x)`` makes the x-th of them.
+    // Populations, joined, until one of them ended where those before it did. ``begin(x)`` makes the x-th of them.
     template <class Begin>
     Population meet(Begin begin) {
         auto all = begin(0);
         for (int x = 1; x < settings_.n_populations && !stop_.is_up(); ++x) {
             const auto one = begin(x);
-            if (one.members.empty() || all.members.empty()) break;
-            const bool have_met = one.members.front().labels == all.members.front().labels;
-            for (const auto& member : one.members) all.add(member, settings_);
-            evolve(all, have_met ? settings_.confirm : settings_.late);
+            const bool have_met = is_near(one.least(), all.least());
+            join(all, one);
+            evolve(all, have_met ? settings_.batch : settings_.late);
             if (have_met) break;
         }
         return all;
+    }
+
+    void join(Population& population, const Population& other) const {
+        for (const auto& member : other.members) population.add(member, settings_.n_members);
     }
 
  private:
     int size() const { return workers_.front().state.size(); }
     const Labels& any(Rng& rng) const { return pool_[rng.below(static_cast<int>(pool_.size()))]; }
 
-    void add(Population& population, const std::vector<std::optional<Member>>& ends) {
-        for (const auto& end : ends)
-            if (end) population.add(*end, settings_);
+    template <class Task>
+    Population gather(int n_tasks, Task task) {
+        Population found;
+        for (const auto& end : run(n_tasks, task))
+            if (end) found.add(*end, settings_.n_members);
+        return found;
+    }
+
+    bool is_near(double one, double other) const {
+        return std::abs(one - other) <= std::max(kLeast, settings_.worth * std::abs(other));
     }
 
     // The least loss so far, for whoever shows how far it is.

@@ -18,6 +18,17 @@ void sum_rows(const float* table, std::size_t stride, const std::uint32_t* rows,
     store(a + b, out);
 }
 
+void bound_joins(const JoinBound& of, const float* sums, std::size_t stride, const int* sizes, int width, double* out) {
+    const float last = static_cast<float>(of.n - 1);
+    for (int k = 0; k < width; ++k) {
+        const float sum = (sums[k * stride] + of.within) * of.share, x = sum < 0 ? 0 : sum > last ? last : sum;
+        const int below = static_cast<int>(x), size = sizes[k];
+        const int joined = size + of.u < of.n ? size + of.u : of.n;  // its own cluster may hold all
+        const float step = of.step[below] + (x - static_cast<float>(below)) * (of.step[below + 1] - of.step[below]);
+        out[k] = of.by_j * static_cast<double>(step) - of.by_e * (of.cell[joined] - of.cell[size]);
+    }
+}
+
 double sum_own(const Count* counts, std::size_t stride, const std::uint32_t* rows, const float* weight, int m,
                const float* step) {
     float a = 0, b = 0, c = 0, d = 0;
@@ -71,6 +82,6 @@ double mean_loss(const Loss::AtSize& loss, const double* t, const double* p, con
 
 }  // namespace
 
-const SearchKernels search_kernels{sum_rows, sum_own, shift, add, weigh_equal, mean_loss};
+const SearchKernels search_kernels{sum_rows, bound_joins, sum_own, shift, add, weigh_equal, mean_loss};
 
 }  // namespace partita::PARTITA_ISA

@@ -43,20 +43,17 @@ Settings settings_of(const nb::dict& given) {
         to = nb::cast<std::decay_t<decltype(to)>>(given[name]);
         ++known;
     };
-    get("n_members", s.n_members), get("n_starts", s.n_starts), get("patience", s.patience), get("confirm", s.confirm);
-    get("n_populations", s.n_populations), get("batch", s.batch), get("recombined", s.recombined),
-        get("leaned", s.leaned);
-    get("tilt", s.tilt), get("tilted", s.tilted), get("n_emptied", s.n_emptied), get("far", s.far);
-    get("n_looked", s.n_looked), get("stale", s.stale), get("max_rounds", s.max_rounds), get("sampled", s.sampled),
-        get("late", s.late);
-    get("carried", s.carried), get("merges", s.merges);
+    get("n_starts", s.n_starts), get("n_members", s.n_members), get("batch", s.batch);
+    get("recombined", s.recombined), get("patience", s.patience), get("late", s.late);
+    get("n_populations", s.n_populations), get("sampled", s.sampled), get("worth", s.worth);
+    get("n_looked", s.n_looked), get("merges", s.merges);
     double effort = 1;
     get("effort", effort);
     require(effort > 0, "settings: effort must be above 0.");
-    for (int* work : {&s.patience, &s.confirm, &s.late})
+    for (int* work : {&s.patience, &s.late})
         *work = static_cast<int>(std::ceil(std::min(1e6, *work * effort)));
     require(known == given.size(), "settings: one of the names is not known.");
-    require(s.n_members >= 1 && s.n_starts >= 1 && s.n_emptied >= 1 && s.batch >= 1 && s.sampled > 0 && s.carried >= 1,
+    require(s.n_members >= 1 && s.n_starts >= 1 && s.batch >= 1 && s.sampled > 0,
             "settings: numbers of members, starts and draws must be at least 1.");
     return s;
 }
