@@ -39,23 +39,17 @@ SIZES = ("100x500", "400x500", "400x1000", "1000x500", "100x10000")
 
 # Each constant of src/core/settings.hpp at a value that takes its effect away or halves it.
 WITHOUT = {
-    "n_members": {"n_members": 2},
     "n_starts": {"n_starts": 1},
-    "patience": {"patience": 8},
-    "confirm": {"confirm": 0},
-    "n_populations": {"n_populations": 2},
+    "n_members": {"n_members": 2},
     "batch": {"batch": 1},
     "recombined": {"recombined": 0.0},
-    "leaned": {"leaned": 0.0},
-    "tilt": {"tilt": 0.01},
-    "tilted": {"tilted": 0.0},
-    "n_emptied": {"n_emptied": 1},
-    "far": {"far": 1e9},
-    "n_looked": {"n_looked": 1000},
-    "stale": {"stale": 1},
-    "sampled": {"sampled": 1e6},
-    "carried": {"carried": 1},
+    "joined": {"joined": 0.0},
+    "patience": {"patience": 8},
     "late": {"late": 0},
+    "n_populations": {"n_populations": 2},
+    "sampled": {"sampled": 5},
+    "worth": {"worth": 0.0},
+    "n_looked": {"n_looked": 1},
     "merges": {"merges": False},
 }
 

@@ -58,8 +58,11 @@ class Attempt {
     }
 
     std::optional<Member> improve(const Population& population) {
+        const double which = rng_.uniform();
+        if (which < settings_.joined) return join(population);
         const bool has_two = population.members.size() > 1;
-        return has_two && rng_.uniform() < settings_.recombined ? recombine(population) : rebuild(population);
+        if (has_two && which < settings_.joined + settings_.recombined) return recombine(population);
+        return rebuild(population);
     }
 
  private:
@@ -78,6 +81,19 @@ class Attempt {
         canonicalise(child);
         if (population.is_known(child)) return {};
         state_.load(child);
+        return finish();
+    }
+
+    // A cluster of a member and all that are no larger made one, which items leave again that are better elsewhere: items
+    // that each are better alone than with any other may be better all together.
+    std::optional<Member> join(const Population& population) {
+        auto child = population.any(rng_);
+        sort_by_size(child);
+        const int last = rng_.below(count_labels(child));
+        std::vector<int> size(count_labels(child));
+        for (auto k : child) ++size[k];
+        for (auto& k : child) k = size[k] <= size[last] ? last : k;
+        if (!fit(child) || population.is_known(canonical())) return {};
         return finish();
     }
 

@@ -1,23 +1,19 @@
-// The search for partitions of least expected loss, as Python sees it:
+// The search for partitions of least expected loss, as Python sees it.
 //
-//   problem = _core.SearchProblem(cell, numerator, denominator,       # the loss: n + 1 values, 7 and 7 coefficients
-//                                 labels=None, weights=None,          # draws: (M, n) uint8, uint16 or uint32; (M,) >=
-//                                 0 similarity=None,                    # or (n, n) doubles item_weights=None, # (n,):
-//                                 how many items each one stands for on_similarity=False,                # whether the
-//                                 loss is on the similarity alone least_clusters=1, most_clusters=n)
+//   problem = _core.SearchProblem(cell, numerator, denominator,   # the loss: n + 1 values, 7 and 7 coefficients
+//                                 labels=None, weights=None,      # draws: (M, n) uint8, uint16 or uint32; (M,) >= 0
+//                                 similarity=None,                # or (n, n) doubles
+//                                 item_weights=None,              # (n,): how many items each one stands for
+//                                 on_similarity=False,            # whether the loss is on the similarity alone
+//                                 least_clusters=1, most_clusters=n)
 //   problem.search(settings, seed, n_threads, stop, starts=None)           -> [(labels, loss), ...], best first
 //   problem.descend(starts, settings, seed, n_threads, stop, anew=False)   -> the same, one a start, in order
 //
-// The sum of item weights is n + 1 values of `cell` long, less one. With on_similarity, `labels` serve to make the
-// similarity (where none is given) and to begin with. `search` also begins with each row of `starts`, (S, n) int32,
-// so that its answer is no worse than these. `descend` is one run from each: sweeps of items and of whole clusters,
-// then attempts until settings["patience"] of them in a row were in vain (0 for none); with `anew` all items are first
-// put in one by one. The literature's algorithms are `descend` with settings: merges=False, n_members=1, recombined=0,
-// leaned=0, tilted=0, n_emptied=1, patience as it has it; random starts are labels drawn at random.
-// Settings and what they are: settings.hpp; "effort" is by how much patience, confirm and late are multiplied.
-// Ctrl-C is raised by stop.rethrow(), after what had been found is there. Losses returned are sums in the order of the
-// core (mean over distinct draws). While a search runs, stop.best is the least loss so far; when the stop is set it
-// ends within milliseconds with what it has: at least the best of the starts, or one cluster.
+// Settings are those of settings.hpp by name, and "effort", by which patience and late are multiplied. `search` is the
+// whole search, whose answer is no worse than any row of `starts`. `descend` is one run from each start: a descent,
+// after all items were put in one by one if `anew`, then attempts until settings["patience"] of them were in vain. The
+// literature's algorithms are `descend` with settings of their own (search/greedy.py).
+// When the stop is set, a search ends within milliseconds with what it has; Ctrl-C is raised by stop.rethrow() then.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -44,7 +40,7 @@ Settings settings_of(const nb::dict& given) {
         ++known;
     };
     get("n_starts", s.n_starts), get("n_members", s.n_members), get("batch", s.batch);
-    get("recombined", s.recombined), get("patience", s.patience), get("late", s.late);
+    get("recombined", s.recombined), get("joined", s.joined), get("patience", s.patience), get("late", s.late);
     get("n_populations", s.n_populations), get("sampled", s.sampled), get("worth", s.worth);
     get("n_looked", s.n_looked), get("merges", s.merges);
     double effort = 1;

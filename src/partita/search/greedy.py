@@ -35,8 +35,7 @@ LATE = (
 
 # Runs of the named algorithms: how many from starts of its own, and the moves of each.
 _RUN: Mapping[str, Any] = {
-    "merges": False, "n_members": 1, "recombined": 0.0, "patience": 0,
-
+    "merges": False, "n_members": 1, "recombined": 0.0, "joined": 0.0, "patience": 0,
 }  # fmt: skip
 RECIPES: Mapping[str, tuple[int, Mapping[str, Any]]] = {
     "population": (0, {}),
