@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from partita import io
 from partita.errors import FileError, InvalidValueError, MissingDependencyError, PartitaWarning
+from partita.io.files import kind_at
 
 if TYPE_CHECKING:
     import argparse
@@ -40,7 +42,7 @@ def connected(arguments: argparse.Namespace, *, shares: bool = False) -> Iterato
             f"`device` {arguments.device} is of this machine, and --scheduler has the workers do "
             "the work, which use their processors alone; give one of the two."
         )
-    _check_there(arguments.draws)
+    kind_at(io.matching(arguments.draws)[0])  # a file that is not there is said first
     client = _client(address)
     try:
         if _in_blocks(arguments):
@@ -82,17 +84,6 @@ def _in_blocks(arguments: argparse.Namespace) -> bool:
     from partita.draws.read import stays
 
     return stays(arguments.draws, arguments.key)
-
-
-def _check_there(path: str) -> None:
-    """Say that a file is not there before anything is said of the cluster."""
-    import glob
-    import os
-
-    if not os.path.lexists(path) and not glob.has_magic(path):
-        from partita.draws import read_draws
-
-        read_draws(path)
 
 
 def _client(address: str) -> Any:

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from partita.draws import Draws
 
 _SUMMARY = ("ball", "clusters", "n-clusters", "error", "items")
-_OF_DRAWS = (
-    "chips",
-    "chips-clusters",
-    "modes",
-    "n-clusters",
-    "sensitivity",
-)  # tables that need no estimate
+_OF_DRAWS = ("chips", "chips-clusters", "modes", "n-clusters", "sensitivity")  # need no estimate
 
 
 def uncertainty(arguments: argparse.Namespace) -> None:
