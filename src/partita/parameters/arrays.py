@@ -213,37 +213,33 @@ def _by_draw(
     dims = [str(d) for d in getattr(one, "dims", ())]
     leading = [d for d in _DRAW_DIMS if d in dims]
     rest = [d for d in dims if d not in leading]
-    if isinstance(dim, str):
-        if not leading and strict:
-            raise InvalidTypeError(
-                f"`dim` must be a position after the draws for `params[{name!r}]`, whose axes have "
-                f"no names; got {dim!r}."
-            )
-        rest = [dim, *(d for d in rest if d != dim)] if dim in rest else []
-    elif isinstance(dim, int) and -len(rest) <= dim < len(rest):
-        rest = [rest[dim], *(d for d in rest if d != rest[dim])]
-    lacks_axis = bool(leading) and not rest
-    if not strict and (lacks_axis or (dims and not leading)):
+    if not strict and dims and (not leading or _axis(dim, rest) is None):
         return None
-    if leading and rest:
-        values = _flat_draws(name, one.transpose(*leading, *rest).values, draws, len(leading))
-    else:
-        values = _flat_draws(name, np.asarray(one), draws, len(leading))
-        if isinstance(dim, int) and values.ndim > 1:
-            values = np.moveaxis(values, dim + 1 if dim >= 0 else dim, 1)
+    array = one.transpose(*leading, ...) if leading else one
+    values = _flat_draws(name, np.asarray(array), draws, len(leading))
+    if not leading:
         rest = [f"{name}_dim_{k}" for k in range(values.ndim - 1)]
-    if (values.ndim < 2 or lacks_axis) and strict:
+    at = _axis(dim, rest)
+    if at is None:
+        if not strict:
+            return None
+        wanted = "" if dim is None else f" that is `dim`, {dim!r}"
         raise InvalidValueError(
             f"`params[{name!r}]` must have an axis for the components or the items after the "
-            f"draws; got shape {np.shape(one)}{' along ' + ', '.join(dims) if dims else ''}. Leave "
-            "out what all components share."
+            f"draws{wanted}; got shape {np.shape(one)}{' along ' + ', '.join(dims) if dims else ''}"
+            ". Leave out what all components share."
         )
-    if values.ndim < 2:
-        return None
-    coords = {d: _plain(one[d].values) for d in rest if leading and d in one.coords}
-    return Parameter(
-        name, values.astype(np.float64), coords.pop(rest[0], None), tuple(rest[1:]), coords
-    )
+    values, axis = np.moveaxis(values, at + 1, 1), rest.pop(at)
+    coords = {d: _plain(one[d].values) for d in (axis, *rest) if leading and d in one.coords}
+    return Parameter(name, values.astype(np.float64), coords.pop(axis, None), tuple(rest), coords)
+
+
+def _axis(dim: str | int | None, dims: list[str]) -> int | None:
+    """The position of a dimension, given by name or by position, the first if not given."""
+    if isinstance(dim, str):
+        return dims.index(dim) if dim in dims else None
+    at = 0 if dim is None else dim
+    return at % len(dims) if -len(dims) <= at < len(dims) else None
 
 
 def _plain(values: Any) -> NDArray[Any]:
