@@ -46,7 +46,7 @@ from pathlib import Path
 import numpy as np
 
 from partita import devices
-from partita.nmf import NAMES, Factors, factorize, quotients, updates
+from partita.nmf import NAMES, Factors, factorize, multiplicative, updates
 from partita.nmf.starts import starts
 from partita.nmf.target import Target
 from partita.similarity import Similarity, _device
@@ -176,7 +176,7 @@ def path(options, device):
     copy, product = copy_rate(device), product_rate(device)
     print(f"a copy moves {copy / 1e12:.2f} TB/s, a product runs at {product / 1e12:.1f} TFLOP/s")
     if options.arrays:
-        quotients.has_kernel = lambda V: False
+        multiplicative.has_kernel = lambda V: False
     target = problem(options, device)
     model, whole, shares = NAMES["kl"], 0.0, []
     for rank in options.ranks or RANKS:

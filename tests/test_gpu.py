@@ -11,7 +11,7 @@ from partita import devices
 from partita.cli import main
 from partita.errors import InvalidValueError, PartitaError
 from partita.nmf import NAMES, factorize_ranks
-from partita.nmf.quotients import has_kernel
+from partita.nmf.multiplicative import has_kernel
 
 pytestmark = pytest.mark.gpu
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from partita.nmf.quotients import has_kernel
+from partita.nmf.multiplicative import has_kernel
 
 CODE = """
 import torch

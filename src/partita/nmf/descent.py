@@ -7,20 +7,20 @@ only falls (Ang & Gillis 2019, algorithm 1, with the step as a whole in the plac
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from partita import _core
+from partita.nmf.model import Factors
 from partita.parallel import is_up, native_stop
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from partita.nmf.model import Factors
 
 Matrix: TypeAlias = "NDArray[np.float64]"
 Blocks: TypeAlias = tuple[Matrix, ...]  # factors as (rank, n) arrays
@@ -35,6 +35,7 @@ NOISE = 1e-5
 # minimum, and go on until their objectives can be compared to 1e-8. One alone stops before.
 ROUGH = 1e-2
 STAGES = ((1e-3, 5e-2), (1e-5, 1e-3), (1e-8, 1e-4))
+ENOUGH = 1e-5  # the least fall in a look at all items, where landmarks were fitted before
 SINGLE = 1e-6  # the least fall for which steps in single precision are enough
 
 
@@ -96,48 +97,60 @@ class Fit:
     converged: bool = False
 
 
-class Method(Protocol):
-    """How an objective is lowered: for ``least_squares`` and ``kullback_leibler``."""
+@dataclass(frozen=True)
+class Method(ABC):
+    """How an objective is lowered: the base of ``least_squares`` and ``kullback_leibler``.
 
-    @property
-    def power(self) -> float:
-        """V scaled by m_i^p m_j^p is the problem of items with masses m."""
+    Parameters
+    ----------
+    power : float
+        V scaled by m_i^p m_j^p is the problem of items with masses m.
+    beta : float
+        The first weight of the extrapolation.
+    keep : float
+        An extrapolated number keeps this part of the accepted one.
+    every : int
+        Iterations in a look at the objective.
+    """
 
-    @property
-    def beta(self) -> float:
-        """The first weight of the extrapolation."""
+    power: float = 0.5
+    beta: float = 0.5
+    keep: float = 0.0
+    every: int = 10
 
-    @property
-    def keep(self) -> float:
-        """An extrapolated number keeps this part of the accepted one."""
-
-    @property
-    def every(self) -> int:
-        """Iterations in a look at the objective."""
-
+    @abstractmethod
     def begin(self, problem: Problem, A: Matrix, B: Matrix) -> Iterator[Blocks]:
         """Yield where a restart may begin: each is fitted roughly, and the best goes on."""
 
+    @abstractmethod
     def step(self, problem: Any, blocks: Blocks, is_rough: bool) -> float:
         """Lower the blocks in place; return their objective."""
 
+    @abstractmethod
     def value(self, problem: Any, blocks: Blocks) -> float:
         """The objective of blocks."""
 
+    @abstractmethod
     def size(self, problem: Any) -> float:
         """Of what is fitted, in units of the objective."""
 
-    def to_blocks(self, factors: Factors, border: Matrix) -> Blocks:
-        """Blocks of factors (n, K), (K, n)."""
-
-    def to_factors(self, blocks: Blocks) -> Factors:
-        """Factors of blocks."""
-
+    @abstractmethod
     def extend(self, target: Any, marks: Any, blocks: Blocks) -> Blocks:
         """Blocks of all items from those of landmarks."""
 
-    def improve(self, target: Any, blocks: Blocks) -> tuple[Blocks, float | None, bool]:
-        """Lower the objective of all items; say whether it converged."""
+    def improve(self, target: Any, blocks: Blocks) -> Fit | None:
+        """Lower the objective of all items; None where they are too many for it."""
+        fit = Fit(blocks, self.value(target, blocks))
+        return descend(target, fit, ENOUGH, self, target.most_looks)
+
+    def to_blocks(self, factors: Factors, border: Matrix) -> Blocks:
+        """Wᵀ and H."""
+        return np.ascontiguousarray(factors.W.T), np.ascontiguousarray(factors.H)
+
+    def to_factors(self, blocks: Blocks) -> Factors:
+        """The other way."""
+        A, B = blocks
+        return Factors(A.T, B)
 
 
 def descend(

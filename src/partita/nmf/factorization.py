@@ -201,16 +201,10 @@ class _Task:
         target, model = self.target, self.model
         V = target.dense(why='the solver "mu" factorises')
         begin = starts(
-            model,
-            rank,
-            self.n_init,
-            self.init,
-            self.seed,
-            target.n_items,
-            lambda: to_host(V),
+            model, rank, self.n_init, self.init, self.seed, target.n_items, lambda: to_host(V),
             high=max(1.0, float(namespace(V).max(V))),
-        )
-        begin = [Factors(*(None if x is None else target.put(x) for x in one)) for one in begin]
+        )  # fmt: skip
+        begin = [target.put_factors(one) for one in begin]
         groups = [[one] for one in begin] if target.is_on_host else [begin]
 
         def solve(number: int) -> Any:
@@ -239,19 +233,15 @@ class _Task:
         objective = np.array([fit.objective for fit in fits])
         best = _canonical(found, objective, 1e-5 * model.method.size(self.problem))
         chosen, fit, landmarks = found[best], fits[best], None
-        value, converged = fit.objective, fit.converged
         if target.n_items > MANY:
             blocks = model.method.extend(target, marks, spread[best])
-            blocks, of_all, converged = model.method.improve(target, blocks)
-            value = fit.objective if of_all is None else of_all
-            chosen, landmarks = model.method.to_factors(blocks), marks.items
-        chosen = Factors(*(None if x is None else target.put(x) for x in chosen))
-        if landmarks is None:
-            found = [Factors(*(None if x is None else target.put(x) for x in one)) for one in found]
-            found[best] = chosen
+            fit = model.method.improve(target, blocks) or replace(fit, blocks=blocks)
+            chosen, landmarks = model.method.to_factors(fit.blocks), marks.items
+        else:
+            found = [target.put_factors(one) for one in found]
         return Factorization(
-            model.name, rank, "fast", self.normalize, *chosen, float(value), fit.n_iter, converged,
-            objective, tuple(found), best, landmarks,
+            model.name, rank, "fast", self.normalize, *target.put_factors(chosen), fit.objective,
+            fits[best].n_iter, fit.converged, objective, tuple(found), best, landmarks,
         )  # fmt: skip
 
     def _restarts(self, model: Model, rank: int, parallel: Callable[..., Any]) -> list[Fit]:
@@ -268,15 +258,7 @@ class _Task:
             ]
             return refined(problem, method, fits, parallel)
         size = problem.n_items if self.target.n_items > MANY else self.target.n_items
-        begin = starts(
-            model,
-            rank,
-            self.n_init,
-            self.init,
-            self.seed,
-            size,
-            self.target.matrix,
-        )
+        begin = starts(model, rank, self.n_init, self.init, self.seed, size, self.target.matrix)
 
         def start(number: int) -> Fit | None:
             if number and is_up():
@@ -318,16 +300,9 @@ def factorize_ranks(
 
     target = as_target(similarity, device=device, dtype=dtype)
     task = _Task(
-        target,
-        NAMES[model],
-        n_init,
-        solver,
-        "random",
-        "balance",
-        seed,
-        max(ranks),
+        target, NAMES[model], n_init, solver, "random", "balance", seed, max(ranks),
         on_restart or unwatched,
-    )
+    )  # fmt: skip
     at_once = n_jobs if solver == "fast" or target.is_on_host else 1
     with one_blas_thread():
         task.prepare()

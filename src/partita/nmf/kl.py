@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from partita.nmf.kullback_leibler import Divergence
 from partita.nmf.model import Factors, Model, divergence, namespace, positive
-from partita.nmf.quotients import scaled_by_quotients
+from partita.nmf.multiplicative import scaled_by_quotients
 
 if TYPE_CHECKING:
     from partita.nmf.model import Array
 
 FLOOR = 2.0**-52  # R's machine ε, in single precision too: from a higher floor zeros come back
-
-
-def start(W: Array, H: Array, draw: Any) -> Factors:
-    """The shared random W and H as they are."""
-    return Factors(W, H)
 
 
 def update(V: Array, factors: Factors, iteration: int) -> Factors:
@@ -30,9 +25,4 @@ def update(V: Array, factors: Factors, iteration: int) -> Factors:
     return Factors(xp.matrix_transpose(Wt), H)
 
 
-def fitted(factors: Factors) -> tuple[Array, Array]:
-    """Wᵀ and H."""
-    return namespace(factors.W).matrix_transpose(factors.W), factors.H
-
-
-MODEL = Model("kl", start, update, fitted, divergence, Divergence())
+MODEL = Model("kl", update, divergence, Divergence())

@@ -21,10 +21,10 @@ import numpy as np
 
 from partita import _core
 from partita.devices import to_host
-from partita.nmf.descent import balanced
+from partita.nmf.descent import Fit, Method, balanced
 from partita.nmf.least_squares import near
-from partita.nmf.model import Factors, divergence, namespace
-from partita.nmf.quotients import scaled_by_quotients
+from partita.nmf.model import divergence, namespace
+from partita.nmf.multiplicative import scaled_by_quotients
 from partita.nmf.target import EVERY
 from partita.parallel import is_up, native_stop
 
@@ -40,14 +40,14 @@ ROUNDS = 2  # over all items; ten end at most 0.2% lower
 
 
 @dataclass(frozen=True)
-class Divergence:
+class Divergence(Method):
     """D(V || AᵀSB) with S = (1-θ)I + (θ/K)11ᵀ."""
 
-    theta: float = 0.0
     power: float = 1.0
     beta: float = 0.3
     keep: float = 0.1  # since a Newton step from next to zero is poor
     every: int = 3
+    theta: float = 0.0
 
     def begin(self, problem: Problem, A: Matrix, B: Matrix) -> Iterator[Blocks]:
         """The least-squares fit; and some multiplicative updates."""
@@ -80,14 +80,6 @@ class Divergence:
         """The sum of V."""
         return float(problem.total)
 
-    def to_blocks(self, factors: Factors, border: Matrix) -> Blocks:
-        """Wᵀ and H."""
-        return np.ascontiguousarray(factors.W.T), np.ascontiguousarray(factors.H)
-
-    def to_factors(self, blocks: Blocks) -> Factors:
-        """The other way."""
-        return Factors(blocks[0].T, blocks[1])
-
     def extend(self, target: Any, marks: Any, blocks: Blocks) -> Blocks:
         """H of all items given W of the landmarks, and W given their H."""
         A, B = blocks
@@ -106,21 +98,21 @@ class Divergence:
                 Y[:, part] = found
         return W, H
 
-    def improve(self, target: Any, blocks: Blocks) -> tuple[Blocks, float | None, bool]:
-        """Alternate over all items, a block of them at a time; of very many, leave them."""
+    def improve(self, target: Any, blocks: Blocks) -> Fit | None:
+        """Newton steps over all items, a block of them at a time; updates on a device."""
         if not target.is_on_host:
             return self._improve_there(target, blocks)
         if target.n_items > EVERY:
-            return blocks, None, True
+            return None
         A, B = blocks
         for done in range(ROUNDS):
             if done and is_up():
                 break
             B, _ = self._half(target, self._smooth(A), B)
             A, cross = self._half(target, self._smooth(B), A)
-        return (A, B), max(0.0, target.entropy + cross), True
+        return Fit((A, B), max(0.0, target.entropy + cross), ROUNDS, True)
 
-    def _improve_there(self, target: Any, blocks: Blocks) -> tuple[Blocks, float | None, bool]:
+    def _improve_there(self, target: Any, blocks: Blocks) -> Fit:
         """Multiplicative updates on the device that the matrix is on."""
         V, xp = target.array, namespace(target.array)
         A, B = (target.put(x) for x in blocks)
@@ -128,7 +120,7 @@ class Divergence:
             B = scaled_by_quotients(xp, V, smooth(xp, A, self.theta), B)
             A = scaled_by_quotients(xp, V, smooth(xp, B, self.theta), A)
         value = float(divergence(V, A, smooth(xp, B, self.theta)))
-        return tuple(to_host(x).astype(np.float64) for x in (A, B)), value, True
+        return Fit(tuple(to_host(x).astype(np.float64) for x in (A, B)), value, N_UPDATES, True)
 
     def _half(self, target: Any, A: Matrix, B: Matrix) -> tuple[Matrix, float]:
         """B after steps given A, and Σ t - V log t after them."""

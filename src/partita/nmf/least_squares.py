@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import _core
-from partita.nmf.descent import Fit, balanced, descend
+from partita.nmf.descent import Fit, Method, balanced, descend
 from partita.nmf.model import Factors
 from partita.parallel import native_stop
 
@@ -32,14 +32,10 @@ NEAR = 1e-3  # the least fall in a look of the fit that other models start from
 
 
 @dataclass(frozen=True)
-class Squares:
+class Squares(Method):
     """½ ‖V - AᵀB‖², the last ``fixed`` rows of B given."""
 
     fixed: int = 0
-    power: float = 0.5
-    beta: float = 0.5
-    keep: float = 0.0
-    every: int = 10
 
     def begin(self, problem: Problem, A: Matrix, B: Matrix) -> Iterator[Blocks]:
         """A random start, rescaled so that AᵀB is as near to V as a number can bring it."""
@@ -64,18 +60,16 @@ class Squares:
 
     def to_blocks(self, factors: Factors, border: Matrix) -> Blocks:
         """Wᵀ and H; with a fixed row, the offset and the border below."""
-        A, B = factors.W.T, factors.H
-        if self.fixed:
-            offset = np.zeros(border.size) if factors.offset is None else factors.offset
-            A, B = np.vstack([A, offset]), np.vstack([B, border])
-        return np.ascontiguousarray(A), np.ascontiguousarray(B)
+        A, B = super().to_blocks(factors, border)
+        if not self.fixed:
+            return A, B
+        offset = np.zeros(border.size) if factors.offset is None else factors.offset
+        return np.vstack([A, offset]), np.vstack([B, border])
 
     def to_factors(self, blocks: Blocks) -> Factors:
         """The other way."""
         A, B = blocks
-        if self.fixed:
-            return Factors(A[:-1].T, B[:-1], A[-1])
-        return Factors(A.T, B)
+        return Factors(A[:-1].T, B[:-1], A[-1]) if self.fixed else Factors(A.T, B)
 
     def extend(self, target: Any, marks: Any, blocks: Blocks) -> Blocks:
         """H of all items given W of the landmarks, then W given H."""
@@ -84,21 +78,10 @@ class Squares:
         B = regressed(marks.times(target, heavy), heavy @ A.T, self.fixed)
         return regressed(target.times(B), B @ B.T), B
 
-    def improve(self, target: Any, blocks: Blocks) -> tuple[Blocks, float | None, bool]:
-        """Alternate over all items."""
-        fit = Fit(blocks, self.value(target, blocks))
-        fit = descend(target, fit, target.tolerance, self, target.most_looks)
-        return fit.blocks, fit.objective, fit.converged
-
 
 @dataclass(frozen=True)
-class SymmetricSquares:
+class SymmetricSquares(Method):
     """½ ‖V - BᵀB‖²."""
-
-    power: float = 0.5
-    beta: float = 0.5
-    keep: float = 0.0
-    every: int = 10
 
     def begin(self, problem: Problem, A: Matrix, B: Matrix) -> Iterator[Blocks]:
         """The least-squares fit, balanced, W and Hᵀ averaged."""
@@ -151,12 +134,6 @@ class SymmetricSquares:
         """H of all items given H of the landmarks."""
         heavy = blocks[0] * marks.mass
         return (regressed(marks.times(target, heavy), heavy @ blocks[0].T),)
-
-    def improve(self, target: Any, blocks: Blocks) -> tuple[Blocks, float | None, bool]:
-        """The same steps over all items."""
-        fit = Fit(blocks, self.value(target, blocks))
-        fit = descend(target, fit, target.tolerance, self, target.most_looks)
-        return fit.blocks, fit.objective, fit.converged
 
 
 def near(problem: Problem, A: Matrix, B: Matrix) -> Blocks:

@@ -27,6 +27,16 @@ class Factors(NamedTuple):
     offset: Array | None = None
 
 
+def drawn(W: Array, H: Array, draw: Any) -> Factors:
+    """The shared random W and H as they are."""
+    return Factors(W, H)
+
+
+def plain(factors: Factors) -> tuple[Array, Array]:
+    """Wᵀ and H."""
+    return namespace(factors.W).matrix_transpose(factors.W), factors.H
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """One NMF model.
@@ -34,27 +44,27 @@ class Model:
     Parameters
     ----------
     name : str
-    start : callable
-        (W, H, draw) to the factors that ``solver="mu"`` begins with; ``draw(shape, high)`` gives
-        uniform numbers.
     update : callable
         (V, factors, iteration) to the factors after one iteration of R's updates, in the array API.
-    fitted : callable
-        Factors to (A, B), (..., r, n), with AᵀB for π̂.
     distance : callable
         (V, A, B) to the objective of each fit, in the array API.
     method : Method
         How ``solver="fast"`` lowers the objective, with the native loops.
+    start : callable
+        (W, H, draw) to the factors that ``solver="mu"`` begins with; ``draw(shape, high)`` gives
+        uniform numbers.
+    fitted : callable
+        Factors to (A, B), (..., r, n), with AᵀB for π̂; by default Wᵀ and H.
     begins_at : str, optional
         The model whose whole ``fast`` fit is the start, so that this one never ends worse.
     """
 
     name: str
-    start: Callable[..., Factors]
     update: Callable[[Array, Factors, int], Factors]
-    fitted: Callable[[Factors], tuple[Array, Array]]
     distance: Callable[[Array, Array, Array], Array]
     method: Method
+    start: Callable[..., Factors] = drawn
+    fitted: Callable[[Factors], tuple[Array, Array]] = plain
     begins_at: str | None = None
 
     def objective(self, V: Array, factors: Factors) -> Array:

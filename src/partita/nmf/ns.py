@@ -5,21 +5,16 @@ The updates are those of ``kl`` with WS in the place of W for H, and SH in the p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from partita.nmf.kullback_leibler import Divergence, smooth
 from partita.nmf.model import Factors, Model, divergence, divide, namespace
-from partita.nmf.quotients import scaled_by_quotients
+from partita.nmf.multiplicative import scaled_by_quotients
 
 if TYPE_CHECKING:
     from partita.nmf.model import Array
 
 THETA = 0.5
-
-
-def start(W: Array, H: Array, draw: Any) -> Factors:
-    """The shared random W and H as they are."""
-    return Factors(W, H)
 
 
 def update(V: Array, factors: Factors, iteration: int) -> Factors:
@@ -38,4 +33,4 @@ def fitted(factors: Factors) -> tuple[Array, Array]:
     return xp.matrix_transpose(factors.W), smooth(xp, factors.H, THETA)
 
 
-MODEL = Model("ns", start, update, fitted, divergence, Divergence(THETA))
+MODEL = Model("ns", update, divergence, Divergence(theta=THETA), fitted=fitted)

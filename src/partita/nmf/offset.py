@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from partita.nmf.least_squares import Squares
-from partita.nmf.model import Factors, Model, half_square, namespace, positive, times
+from partita.nmf.model import Factors, Model, half_square, namespace, positive
+from partita.nmf.multiplicative import EPSILON, scaled_by_products
 
 if TYPE_CHECKING:
     from partita.nmf.model import Array
-
-EPSILON = 1e-9  # R's
 
 
 def start(W: Array, H: Array, draw: Any) -> Factors:
@@ -30,18 +29,12 @@ def update(V: Array, factors: Factors, iteration: int) -> Factors:
     xp = namespace(factors.W)
     Wt, H, o = xp.matrix_transpose(factors.W), factors.H, factors.offset
     assert o is not None
-    H = _scaled(xp, V, Wt, H, Wt @ o[..., None])
+    H = scaled_by_products(xp, V, Wt, H, Wt @ o[..., None])
     ahead = xp.sum(H, axis=-1, keepdims=True)
-    Wt = _scaled(xp, V, H, Wt, ahead * o[..., None, :])
+    Wt = scaled_by_products(xp, V, H, Wt, ahead * o[..., None, :])
     found = (xp.matrix_transpose(ahead) @ Wt)[..., 0, :] + V.shape[-1] * o
     o = o * positive(xp, xp.sum(V, axis=-1), EPSILON) / (found + EPSILON)
     return Factors(xp.matrix_transpose(Wt), H, o)
-
-
-def _scaled(xp: Any, V: Array, A: Array, B: Array, shift: Array) -> Array:
-    """max(B ∘ AV, ε) ⊘ (AAᵀB + shift + ε): H given Wᵀ, or Wᵀ given H, since V is symmetric."""
-    above = positive(xp, B * times(xp, A, V), EPSILON)
-    return above / ((A @ xp.matrix_transpose(A)) @ B + shift + EPSILON)
 
 
 def fitted(factors: Factors) -> tuple[Array, Array]:
@@ -53,4 +46,6 @@ def fitted(factors: Factors) -> tuple[Array, Array]:
     return A, xp.concat([factors.H, ones], axis=-2)
 
 
-MODEL = Model("offset", start, update, fitted, half_square, Squares(fixed=1), begins_at="ls")
+MODEL = Model(
+    "offset", update, half_square, Squares(fixed=1), start=start, fitted=fitted, begins_at="ls"
+)

@@ -32,7 +32,6 @@ PER_FACTOR = 20  # of those for each factor, at least
 FEWER = 0.75  # of the items, for merging equal ones to pay: starts are then no longer those of "mu"
 LEAST = 0.1  # mass of a landmark; 1 is the mean
 RIDGE = 0.05  # of a mean cluster's size: smaller ones are left as they are
-STEPS = 200  # of conjugate gradients, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,19 +141,6 @@ def calibrated(among: Matrix, sums: Matrix, n_items: int) -> Matrix:
     """
     wanted = sums * (among.shape[0] / n_items)
     penalty = (RIDGE * float(wanted.mean())) ** 2
-    rest = wanted - among.sum(axis=1)
-    x, way, before = np.zeros_like(rest), rest.copy(), float(rest @ rest)
-    enough = 1e-24 * before
-    for _ in range(
-        STEPS
-    ):  # conjugate gradients; few steps, since few clusters outweigh the penalty
-        if before <= enough:
-            break
-        ahead = among @ (among @ way) + penalty * way
-        far = before / float(way @ ahead)
-        x += far * way
-        rest -= far * ahead
-        now = float(rest @ rest)
-        way = rest + (now / before) * way
-        before = now
-    return np.asarray(np.maximum(1.0 + among @ x, LEAST))
+    system = among @ among + penalty * np.eye(among.shape[0])
+    more = np.linalg.solve(system, among @ (wanted - among.sum(axis=1)))
+    return np.asarray(np.maximum(1.0 + more, LEAST))

@@ -31,4 +31,4 @@ def fitted(factors: Factors) -> tuple[Array, Array]:
     return factors.H, factors.H
 
 
-MODEL = Model("symmetric", start, update, fitted, half_square, SymmetricSquares())
+MODEL = Model("symmetric", update, half_square, SymmetricSquares(), start=start, fitted=fitted)

@@ -13,7 +13,7 @@ from partita import _core, devices, validate
 from partita.devices import to_host
 from partita.draws import pick_items
 from partita.errors import InvalidTypeError, InvalidValueError
-from partita.nmf.model import DEVICE_BLOCK, namespace
+from partita.nmf.model import DEVICE_BLOCK, Factors, namespace
 from partita.parallel import blocks, item_blocks, map_items, native_stop
 from partita.similarity import Similarity
 from partita.similarity._counting import block as count
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from partita.nmf.descent import Matrix
     from partita.typing import IntArray
 
-MANY = (
-    1_500  # items beyond which landmarks stand for all: a fit of all restarts to 1,500 items of a
-)
-# divergence takes half a minute
-EVERY = 20_000  # items up to which factors of all items are iterated until they gain little, and
-# the norm is exact. Beyond, a product with n² numbers takes seconds.
+# Items beyond which landmarks stand for all: kl of all 1,500, ranks 2 to 12, takes half a minute.
+MANY = 1_500
+# Items up to which factors of all items are iterated until they gain little, and the norm is exact.
+# Beyond, a product with n² numbers takes seconds.
+EVERY = 20_000
 BLOCK = 1 << 20  # numbers of a block of the similarity, which then stays in a cache
 FROM_ROWS = 500  # rows that the norm is estimated from
 
@@ -63,14 +62,13 @@ class Target:
         return self.array is None or isinstance(self.array, np.ndarray)
 
     @property
-    def tolerance(self) -> float:
-        """The least fall in a look at all items that is worth another."""
-        return 1e-5
-
-    @property
     def most_looks(self) -> int:
         """Looks at all items, at most."""
         return 10 if self.n_items <= EVERY else 1
+
+    def put_factors(self, factors: Factors) -> Factors:
+        """Factors in the library, precision and place of the target."""
+        return Factors(*(None if x is None else self.put(x) for x in factors))
 
     def put(self, x: NDArray[np.float64]) -> Any:
         """A host array in the library, precision and place of the target."""

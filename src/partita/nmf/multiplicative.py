@@ -1,17 +1,29 @@
-"""The multiplicative step of a divergence, in the array API, and as one kernel on a GPU."""
+"""Multiplicative steps in the array API; that of a divergence also as one kernel on a GPU.
+
+V is symmetric, so one step gives H from Wᵀ, or Wᵀ from H.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from partita.nmf.model import divide, row_blocks
+from partita.nmf.model import divide, positive, row_blocks, times
 
 if TYPE_CHECKING:
     from partita.nmf.model import Array
 
 
+EPSILON = 1e-9  # R's
+
+
+def scaled_by_products(xp: Any, V: Array, A: Array, B: Array, shift: Any = 0.0) -> Array:
+    """max(B ∘ AV, ε) ⊘ (AAᵀB + shift + ε), of least squares."""
+    above = positive(xp, B * times(xp, A, V), EPSILON)
+    return above / ((A @ xp.matrix_transpose(A)) @ B + shift + EPSILON)
+
+
 def scaled_by_quotients(xp: Any, V: Array, A: Array, B: Array) -> Array:
-    """B ∘ A(V ⊘ AᵀB) ⊘ A11ᵀ: H given Wᵀ, or Wᵀ given H, since V is symmetric.
+    """B ∘ A(V ⊘ AᵀB) ⊘ A11ᵀ, of a divergence.
 
     One more factor of next to nothing, so small that no sum can tell, keeps AᵀB from 0. Where it
     would be 0, each product of a number of A and one of B is, so that the huge quotient there
