@@ -242,7 +242,7 @@ def rounds(arguments: argparse.Namespace) -> None:
 def passes(arguments: argparse.Namespace) -> None:
     """Print what each kind of pass over the draws costs a label, in ns of one core."""
     import partita as pt
-    from partita.draws import cluster_sums, joint_counts, spread
+    from partita.draws import cluster_sums, contingency, spread
 
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         path = Path(folder) / "draws.npy"
@@ -252,7 +252,7 @@ def passes(arguments: argparse.Namespace) -> None:
     x = np.random.default_rng(0).random((arguments.items, 44))
     table = cluster_sums(draws, x, 44)
     calls = {
-        "counting a partition of ten clusters": lambda: joint_counts(draws, [truth]),
+        "counting a partition of ten clusters": lambda: list(contingency(draws, [truth])),
         "summing 12 columns over clusters": lambda: cluster_sums(draws, x[:, :12], 12),
         "summing 44 columns over clusters": lambda: cluster_sums(draws, x, 44),
         "spreading 12 columns over items": lambda: spread(draws, table[:, :12]),

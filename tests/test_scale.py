@@ -10,7 +10,7 @@ import pytest
 
 import partita as pt
 from partita import evidence as evidence_module
-from partita.draws import _blocks, cluster_sums, joint_counts, offsets_of, own_sums, spread
+from partita.draws import _blocks, cluster_sums, contingency, offsets_of, own_sums, spread
 from partita.parallel import items as _items
 from partita.search import NMF, Greedy, _large
 
@@ -71,8 +71,8 @@ def test_sums_over_blocks_are_products_with_the_indicator(both):
         table = rng.random((z.shape[1], 2))
         np.testing.assert_allclose(spread(draws, table), z @ (weights[:, None] * table))
         partition = np.arange(draws.n_items) % 4
-        (counts,) = joint_counts(draws, [partition])
-        np.testing.assert_array_equal(counts, z.T @ np.eye(4)[partition])
+        (counts,) = contingency(draws, [partition])
+        np.testing.assert_array_equal(counts.table, z.T @ np.eye(4)[partition])
         similarity = (z * weights) @ z.T
         same = partition[:, None] == partition
         np.testing.assert_allclose(own_sums(draws, partition), (similarity * same).sum(axis=1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita.draws import Draws, as_draws, is_few, missing_text, streams
 from partita.errors import InvalidValueError
-from partita.similarity import Similarity, posterior_similarity
+from partita.similarity import Similarity
 
 if TYPE_CHECKING:
     from partita.typing import FloatArray, Needs
@@ -152,22 +152,26 @@ class Evidence:
     def similarity(self) -> Similarity:
         """The similarity; from draws, a matrix up to 5,000 items, 20,000 if draws are held."""
         if self._similarity is None:
-            is_small = self.n_items <= (LARGE if self.streams else _DENSE_ITEMS)
-            kind = "dense" if is_small else "implicit"
-            self._similarity = posterior_similarity(self.draws, kind=kind, n_jobs=self.n_jobs)
+            self._similarity = Similarity.from_draws(self.draws)
+            most = LARGE if self.streams else _DENSE_ITEMS
+        else:
+            most = 0 if self.lacking is None else LARGE
         found = self._similarity
-        if self.lacking is not None and not found.is_dense and found.n_items <= LARGE:
+        if found.n_items <= most and not found.is_dense:
             matrix = found.to_dense(n_jobs=self.n_jobs)
-            self._similarity = Similarity._of_dense(matrix, found.item_names, self.lacking)
-        return self._similarity
+            draws = self._draws or self.lacking
+            self._similarity = found = Similarity._of_dense(matrix, found.item_names, draws)
+        return found
 
     @property
     def dense(self) -> FloatArray:
         """The matrix itself, made once; refused where it does not fit in the free memory."""
-        if not self.similarity.is_dense:
-            matrix = self.similarity.to_dense(n_jobs=self.n_jobs)
+        if self._similarity is None:
+            self._similarity = Similarity.from_draws(self.draws)
+        matrix = self._similarity.to_dense(dtype=None, n_jobs=self.n_jobs)
+        if not self._similarity.is_dense:
             self._similarity = Similarity._of_dense(matrix, self.item_names, self._draws)
-        return self.similarity.to_dense(dtype=None)
+        return matrix
 
     def searched(self, needs: Needs) -> Evidence | None:
         """What a search under a loss of these needs may hold; None if it must go over blocks.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita.draws import DenseCounts, _blocks, _counts, joint_counts
+from partita.draws import _blocks, _counts, contingency
 from partita.losses import VI, Binder
 from partita.parallel import Stop
 from partita.parallel import items as _items
@@ -64,7 +64,7 @@ def test_whole_tables_and_those_without_empty_cells_score_alike(draws, truth, ma
     loss = pt.losses.NAMES[name]
     block = np.ascontiguousarray(draws.labels)
     for here in (truth // 2, np.random.default_rng(0).integers(0, K // 2, N)):
-        counts = DenseCounts(joint_counts(draws, [here])[0]).widened(K // 2 + 1)
+        counts = next(contingency(draws, [here])).widened(K // 2 + 1)
         rows = Rows(draws, loss, counts.row_sizes())
         for limit in (N, K // 2):
             scored = []

@@ -7,12 +7,11 @@ losses, factors, searches and credible balls need of draws too many to hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core, validate
+from partita import _core
 from partita.draws._missing import missing_text
 from partita.errors import InvalidValueError
 from partita.parallel import blocks, map_items, sum_items
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 _LOOKUPS = 20_000_000  # label look-ups in one call of the core, some tens of milliseconds
 _SPARSE = 2_000_000  # the same in one of SciPy's
 _LARGE = MOST_HELD = 50_000_000  # labels up to which draws are taken whole
-_TABLE = 1 << 28  # bytes of tables of counts made in one pass, at most
 
 
 def streams(draws: Draws) -> bool:
@@ -49,59 +47,27 @@ def offsets_of(draws: Draws) -> NDArray[np.int64]:
     return offsets
 
 
-def joint_counts(
-    draws: Draws, partitions: Sequence[Any], *, n_jobs: int = 1, label: str = "counting"
-) -> list[NDArray[np.int32]]:
-    """Count the items of every cluster of every draw in every cluster of each partition.
-
-    Parameters
-    ----------
-    partitions : sequence of ndarray of integers, shape (n,)
-        Labelled 0 .. K - 1.
-
-    Returns
-    -------
-    list of ndarray of int32, shape (R, K)
-    """
-    offsets = offsets_of(draws)
-    sizes = [labels_at_most(one) for one in partitions]
-    validate.fits_in_memory(
-        f"Tables of {offsets[-1]:,} clusters of draws by {sum(sizes):,} clusters",
-        4 * int(offsets[-1]) * (sum(sizes) + max(sizes)),
-        "thin the draws, or ask about partitions into fewer clusters.",
-    )
-    found: list[NDArray[np.int32]] = []
-    start = 0
-    while start < len(partitions):
-        stop, room = start, _TABLE
-        while stop < len(partitions) and (stop == start or room >= 4 * offsets[-1] * sizes[stop]):
-            room -= int(4 * offsets[-1] * sizes[stop])
-            stop += 1
-        found += sum_items(
-            counted, draws.labels, along=tuple(partitions[start:stop]),
-            shared=(offsets, tuple(sizes[start:stop])), n_jobs=n_jobs, label=label,
-        )  # fmt: skip
-        start = stop
-    return found
-
-
 def counted(block: IntArray, items: slice, *rest: Any) -> tuple[NDArray[np.int32], ...]:
-    """The counts of a block; ``rest`` is its part of each partition, the offsets, the sizes."""
+    """The items of every cluster of every draw in every cluster of some partitions, in a block.
+
+    ``rest`` is the block's part of each partition, the offsets, and their numbers of clusters.
+    """
     *partitions, offsets, sizes = rest
-    return tuple(
-        counts_in(block, offsets, labels, k) for labels, k in zip(partitions, sizes, strict=True)
-    )
+    tables = []
+    for labels, n_clusters in zip(partitions, sizes, strict=True):
+        table = np.zeros((int(offsets[-1]), n_clusters), dtype=np.int32)
+        wanted = np.ascontiguousarray(labels, dtype=np.uint32)
+        for part in _draws_at_once(block):
+            _core.count(block[part], offsets[part], wanted, table)
+        tables.append(table)
+    return tuple(tables)
 
 
 def counts_in(
     block: IntArray, offsets: NDArray[np.int64], labels: IntArray, n_clusters: int
 ) -> NDArray[np.int32]:
     """The items of every cluster of every draw in every cluster of ``labels``, in a block."""
-    out = np.zeros((int(offsets[-1]), n_clusters), dtype=np.int32)
-    wanted = np.ascontiguousarray(labels, dtype=np.uint32)
-    for part in _draws_at_once(block):
-        _core.count(block[part], offsets[part], wanted, out)
-    return out
+    return counted(block, slice(0, block.shape[1]), labels, offsets, (n_clusters,))[0]
 
 
 def cluster_sums(

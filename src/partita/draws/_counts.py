@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from partita import validate
-from partita.draws._blocks import joint_counts, labels_at_most, offsets_of, own_of
-from partita.parallel import blocks, map_items, sum_items
+from partita.draws._blocks import counted, labels_at_most, offsets_of, own_of
+from partita.parallel import blocks, map_items, plus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _CELLS = 50_000_000  # of a table that is kept whole
 _LOOKUPS = 4_000_000  # labels counted, or cells visited, in one call of NumPy or SciPy
+_PASS = 1 << 28  # bytes of tables counted in one pass over the draws
 _TOGETHER = 4  # tables without their empty cells that are counted in one pass
 
 
@@ -179,24 +180,31 @@ def is_sparse(n_rows: int, n_columns: int) -> bool:
 def contingency(
     draws: Draws, partitions: Sequence[Any], *, n_jobs: int = 1, label: str = "counting"
 ) -> Iterator[Counts]:
-    """Yield the table of each partition, labelled 0 .. K - 1, with every draw."""
+    """Yield the table of each partition, labelled 0 .. K - 1, with every draw.
+
+    Tables that fit into a quarter of a gigabyte are counted in one pass over the draws.
+    """
     offsets = offsets_of(draws)
     sizes = [labels_at_most(one) for one in partitions]
+    sparse = [is_sparse(int(offsets[-1]), size) for size in sizes]
+    size_of = [4 * int(offsets[-1]) * size for size in sizes]
+    costs = [_PASS // _TOGETHER if s else size for s, size in zip(sparse, size_of, strict=True)]
     start = 0
-    while start < len(partitions):
-        large = is_sparse(int(offsets[-1]), sizes[start])
+    while start < len(sizes):
         stop = start + 1
-        while stop < len(partitions) and large == is_sparse(int(offsets[-1]), sizes[stop]):
+        while stop < len(sizes) and sparse[stop] == sparse[start]:
+            if sum(costs[start : stop + 1]) > _PASS:
+                break
             stop += 1
-        if large:
-            stop = min(stop, start + _TOGETHER)
-            yield from sum_items(
-                sparsely_counted, draws.labels, along=tuple(partitions[start:stop]),
-                shared=(draws.n_clusters, tuple(sizes[start:stop])), n_jobs=n_jobs, label=label,
-            )  # fmt: skip
-        else:
-            found = joint_counts(draws, partitions[start:stop], n_jobs=n_jobs, label=label)
-            yield from (DenseCounts(one) for one in found)
+        work, by = (sparsely_counted, draws.n_clusters) if sparse[start] else (counted, offsets)
+        found: Any = None
+        for part in map_items(
+            work, draws.labels, along=partitions[start:stop], shared=(by, tuple(sizes[start:stop])),
+            n_jobs=n_jobs, label=label, add=True,
+        ):  # fmt: skip
+            found = plus(found, part)
+        for one in found:
+            yield one if sparse[start] else DenseCounts(one)
         start = stop
 
 

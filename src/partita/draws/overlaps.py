@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import validate
-from partita.draws._blocks import joint_counts, offsets_of
+from partita.draws._blocks import offsets_of
+from partita.draws._counts import contingency
 from partita.draws._draws import Draws
 from partita.draws._log_weights import component_order, in_order, probabilities
 from partita.errors import InvalidValueError
@@ -156,5 +157,6 @@ class Overlap:
 def overlap_of_draws(reported: Reported, draws: Draws) -> Overlap:
     """Count the items of every cluster of every draw in every reported one."""
     k = reported.names.size
-    (counts,) = joint_counts(draws, [reported.labels])
+    (found,) = contingency(draws, [reported.labels])
+    counts = found.rows(0, found.shape[0])
     return Overlap(counts[:, :k], counts.sum(axis=1), offsets_of(draws), reported)

@@ -189,6 +189,7 @@ class _Found:
     """What one search has offered so far: the best, the best of each rank, and how it ended."""
 
     search: Search
+    n_clusters: int | None = None
     best: Candidate | None = None
     least: float = np.inf
     steps: dict[int, Step] = field(default_factory=dict)
@@ -198,20 +199,33 @@ class _Found:
     undone: str | None = None
     interrupt: KeyboardInterrupt | None = None
 
-    def take(self, candidate: Candidate, value: float, n_clusters: int | None) -> None:
-        """Keep a candidate if it is the best, or the best of its rank."""
-        if n_clusters is None or len(np.unique(candidate.labels)) == n_clusters:
-            self.history.append((time.monotonic() - self.began, value, 1.0))
-            if self.best is None or _better(value, self.least):
-                self.best, self.least = candidate, value
+    def take(self, offered: list[Candidate], taken: NDArray[np.float64], loss: Loss) -> None:
+        """Keep a candidate if it is the best, or the best of its rank.
+
+        ``taken`` are the losses of those for which the search has none.
+        """
+        bad = taken[~np.isfinite(taken)]
+        if bad.size:
+            raise InvalidValueError(
+                f"`loss` must be finite; {losses.name_of(loss)} gave {bad[0]} for a candidate."
+            )
+        unknown = iter(taken.tolist())
+        for one in offered:
+            value = next(unknown) if one.expected_loss is None else one.expected_loss
+            if self.n_clusters is None or len(np.unique(one.labels)) == self.n_clusters:
+                self.history.append((time.monotonic() - self.began, value, 1.0))
+                if self.best is None or _better(value, self.least):
+                    self.best, self.least = one, value
+            self._keep_step(one, value)
+
+    def _keep_step(self, candidate: Candidate, value: float) -> None:
         rank = candidate.info.get("rank")
-        if rank is None:
+        before = self.steps.get(rank) if rank is not None else None
+        if rank is None or (before is not None and not _better(value, before.expected_loss)):
             return
-        before = self.steps.get(rank)
-        if before is None or _better(value, before.expected_loss):
-            soft = candidate.memberships
-            self.n_kept += candidate.labels.size + (0 if soft is None else soft.size)
-            self.steps[rank] = _step(candidate, value, keep_labels=self.n_kept <= _PATH_LABELS)
+        soft = candidate.memberships
+        self.n_kept += candidate.labels.size + (0 if soft is None else soft.size)
+        self.steps[rank] = _step(candidate, value, keep_labels=self.n_kept <= _PATH_LABELS)
 
 
 def _minimise(loss: Loss, asked: _Asked) -> tuple[Estimate, list[str]]:
@@ -230,7 +244,7 @@ def _minimise(loss: Loss, asked: _Asked) -> tuple[Estimate, list[str]]:
             break
         own = part if left == np.inf else searches.limited(part, max(left, _LEAST))
         own = own if asked.n_clusters is None else searches.exactly(own, asked.n_clusters)
-        ends.append(_Found(part))
+        ends.append(_Found(part, asked.n_clusters))
         _score(own, loss, asked, np.random.default_rng(child), ends[-1])
         if ends[-1].interrupt is not None:
             break
@@ -270,8 +284,11 @@ def _score(
             except KeyboardInterrupt as interrupt:  # what waits is evaluated before it is raised
                 is_over, found.interrupt = True, interrupt
             if is_full or is_over:
-                for one, value in zip(waiting, _values(waiting, loss, asked), strict=True):
-                    found.take(one, value, asked.n_clusters)
+                unknown = [one.labels for one in waiting if one.expected_loss is None]
+                taken = np.empty(0)
+                if unknown:
+                    taken = losses.expected(loss, np.stack(unknown), evidence, n_jobs=asked.n_jobs)
+                found.take(waiting, taken, loss)
                 waiting, is_full = [], False
     except KeyboardInterrupt as interrupt:
         found.interrupt = interrupt
@@ -286,21 +303,6 @@ def _checked_candidate(candidate: Any, search: Search, n_items: int) -> Candidat
         )
     found: Candidate = candidate
     return found
-
-
-def _values(candidates: list[Candidate], loss: Loss, asked: _Asked) -> list[float]:
-    """The expected loss of each; those that the search does not know in one evaluation."""
-    unknown = [one.labels for one in candidates if one.expected_loss is None]
-    taken = np.empty(0)
-    if unknown:
-        taken = losses.expected(loss, np.stack(unknown), asked.evidence, n_jobs=asked.n_jobs)
-    bad = taken[~np.isfinite(taken)]
-    if bad.size:
-        raise InvalidValueError(
-            f"`loss` must be finite; {losses.name_of(loss)} gave {bad[0]} for a candidate."
-        )
-    new = iter(taken.tolist())
-    return [next(new) if one.expected_loss is None else one.expected_loss for one in candidates]
 
 
 def _none_of(parts: tuple[Search, ...], n_clusters: int | None) -> str:

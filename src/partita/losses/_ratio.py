@@ -22,7 +22,7 @@ from partita import _core, validate
 from partita.draws import contingency, offsets_of, streams
 from partita.errors import InvalidValueError
 from partita.parallel import blocks, map_blocks
-from partita.partitions import Tree, counted_rows
+from partita.partitions import Tree, canonical, counted_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -156,40 +156,14 @@ class RatioLoss:
         truth, labels : array-like of shape (n,)
             Two partitions of the same items, labelled by any integers or strings.
         """
-        first = validate.labels("truth", truth)
-        second = validate.labels("labels", labels, n_items=first.size)
-        draw, sizes = counted_rows(first[None, :])
-        partition, counts = _partitions(second[None, :])
-        return float(self._against(draw, sizes, partition, counts)[0, 0])
+        first = canonical(validate.labels("truth", truth))
+        second = canonical(validate.labels("labels", labels, n_items=first.size))
+        _, cells = np.unique(first * (second.max() + 1) + second, return_counts=True)
+        table = self.table(first.size)
+        t, e = table[np.bincount(first)].sum(), table[np.bincount(second)].sum()
+        return float(self.ratio(Basis(t, e, table[cells].sum(), table[-1], first.size)))
 
-    def expected(
-        self, partitions: IntArray, evidence: Evidence, *, n_jobs: int = 1
-    ) -> NDArray[np.float64]:
-        """Return the expected loss of each of the (p, n) partitions."""
-        asked, counts = _partitions(partitions)
-        if self._from_draws(evidence, asked.shape[0]):
-            draws = evidence.distinct
-            if streams(draws):
-                return np.asarray(self.streamed(asked, draws, n_jobs) @ draws.probabilities)
-            return self._expected_from_draws(asked, counts, draws, n_jobs)
-        return self._expected_from_similarity(asked, counts, evidence.similarity, n_jobs)
-
-    def _against(
-        self,
-        draws: IntArray,
-        sizes: NDArray[np.int64],
-        asked: NDArray[np.uint32],
-        counts: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
-        """The loss of each partition asked about against each draw, (p, n_draws)."""
-        n = draws.shape[1]
-        table, whole, one = self.table(n), np.zeros((1, n), np.uint32), np.ones(1, np.int64)
-        (t,) = _core.joint_sums(draws, sizes, whole, one, table)
-        (e,) = _core.joint_sums(asked, counts, whole, one, table)
-        j = _core.joint_sums(draws, sizes, asked, counts, table)
-        return np.asarray(self.ratio(Basis(t, e[:, None], j, table[-1], n)))
-
-    def _from_draws(self, evidence: Evidence, n_partitions: int) -> bool:
+    def reads_draws(self, evidence: Evidence, n_partitions: int) -> bool:
         """Whether to evaluate on the draws: a must, or the cheaper of two equal answers."""
         if self.needs != "either":
             return self.needs == "draws"
@@ -197,54 +171,21 @@ class RatioLoss:
             return False
         return n_partitions * 100 < evidence.n_items
 
-    def _expected_from_draws(
-        self, asked: NDArray[np.uint32], counts: NDArray[np.int64], draws: Draws, n_jobs: int
+    def on_similarity(
+        self, partitions: IntArray, similarity: Similarity, n_jobs: int = 1
     ) -> NDArray[np.float64]:
-        weights = draws.probabilities
-
-        def work(part: tuple[slice, slice]) -> NDArray[np.float64]:
-            some, rows = part
-            labels, sizes = np.ascontiguousarray(draws.labels[some]), draws.n_clusters[some]
-            losses = self._against(labels, sizes, asked[rows], counts[rows])
-            return np.asarray((losses * weights[some]).sum(axis=1))
-
-        out = np.zeros(asked.shape[0])
-        parts = list(_grid(draws.n_draws, asked.shape[0], draws.n_items))
-        done = map_blocks(work, parts, n_jobs=n_jobs, label="expected loss")
-        for (_, rows), losses in zip(parts, done, strict=True):
-            out[rows] += losses
-        return out
-
-    def streamed(self, partitions: IntArray, draws: Draws, n_jobs: int = 1) -> NDArray[np.float64]:
-        """Return the loss of each partition against each draw, (p, n_draws), in blocks of items."""
-        table, offsets = self.table(draws.n_items), offsets_of(draws)
-        found, t = [], None
-        for one in contingency(draws, list(partitions), n_jobs=n_jobs, label="expected loss"):
-            if t is None:
-                t = np.add.reduceat(table[one.row_sizes()], offsets[:-1])
-            e = float(table[one.column_sizes(offsets)].sum())
-            j = one.joint(offsets, table)
-            found.append(self.ratio(Basis(t, e, j, table[-1], draws.n_items)))
-        return np.stack(found)
+        """Return the loss of each of the (p, n) partitions, taken on the similarity."""
+        n, table = similarity.n_items, self.table(similarity.n_items)
+        e, j = np.empty(len(partitions)), np.empty(len(partitions))
+        for at, labels in enumerate(partitions):
+            e[at] = table[np.unique(labels, return_counts=True)[1]].sum()
+            j[at] = self._per_item(similarity.own_sums(labels, n_jobs=n_jobs)).sum()
+        t = self._per_item(similarity.row_sums).sum()
+        return np.asarray(self.ratio(Basis(t, e, j, table[-1], n)))
 
     def _per_item(self, x: Any) -> Any:
         """cell(x)/x, what each of x items in a cell contributes."""
         return self.cell(x) / x
-
-    def _expected_from_similarity(
-        self,
-        asked: NDArray[np.uint32],
-        counts: NDArray[np.int64],
-        similarity: Similarity,
-        n_jobs: int,
-    ) -> NDArray[np.float64]:
-        n = similarity.n_items
-        table = self.table(n)
-        e = np.array([table[np.bincount(labels)].sum() for labels in asked])
-        t = self._per_item(similarity.row_sums).sum()
-        own = [similarity.own_sums(labels, n_jobs=n_jobs) for labels in asked]
-        j = np.array([self._per_item(sums).sum() for sums in own])
-        return np.asarray(self.ratio(Basis(t, e, j, table[-1], n)))
 
     def expected_along(
         self, tree: Tree, evidence: Evidence, *, n_jobs: int = 1
@@ -256,7 +197,7 @@ class RatioLoss:
         """
         table = self.table(tree.n_items)
         e = tree.accumulate(table[tree.size])
-        if self._from_draws(evidence, tree.n_items):
+        if self.reads_draws(evidence, tree.n_items):
             return self._along_draws(tree, table, e, evidence.distinct, n_jobs)
         j = tree.accumulate(self._node_sums(tree, evidence.dense))
         t = self._per_item(evidence.similarity.row_sums).sum()
@@ -339,18 +280,25 @@ def expected(
     own = getattr(loss, "expected", None)
     if own is not None:
         return np.asarray(own(partitions, evidence, n_jobs=n_jobs), dtype=np.float64)
+    if isinstance(loss, RatioLoss) and not loss.reads_draws(evidence, len(partitions)):
+        return loss.on_similarity(partitions, evidence.similarity, n_jobs)
     draws = evidence.distinct
-    return distances(loss, partitions, draws, n_jobs=n_jobs) @ draws.probabilities
+    return distances(loss, partitions, draws, weights=draws.probabilities, n_jobs=n_jobs)
 
 
 def distances(
-    loss: Loss, partitions: IntArray, draws: Draws, *, n_jobs: int = 1
+    loss: Loss,
+    partitions: IntArray,
+    draws: Draws,
+    *,
+    weights: NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
 ) -> NDArray[np.float64]:
     """Return the loss of reporting each of the (p, n) partitions when each draw is the truth.
 
     Returns
     -------
-    ndarray, shape (p, n_draws)
+    ndarray, shape (p, n_draws), or (p,) if there are weights: the weighted sums over the draws
 
     Examples
     --------
@@ -361,20 +309,37 @@ def distances(
     """
     if not isinstance(loss, RatioLoss):
         each = [[loss(draw, labels) for draw in draws.labels] for labels in partitions]
-        return np.asarray(each, dtype=np.float64)
+        far = np.asarray(each, dtype=np.float64)
+        return far if weights is None else far @ weights
+    table, n = loss.table(draws.n_items), draws.n_items
     asked, counts = _partitions(partitions)
     if streams(draws):
-        return loss.streamed(asked, draws, n_jobs)
-    out = np.empty((asked.shape[0], draws.n_draws))
+        offsets, found, t = offsets_of(draws), [], None
+        for one in contingency(draws, list(asked), n_jobs=n_jobs, label="losses"):
+            t = np.add.reduceat(table[one.row_sizes()], offsets[:-1]) if t is None else t
+            e = float(table[one.column_sizes(offsets)].sum())
+            found.append(loss.ratio(Basis(t, e, one.joint(offsets, table), table[-1], n)))
+        far = np.stack(found)
+        return far if weights is None else np.asarray(far @ weights)
+    whole, one_cluster = np.zeros((1, n), np.uint32), np.ones(1, np.int64)
 
-    def work(part: tuple[slice, slice]) -> None:
+    def work(part: tuple[slice, slice]) -> NDArray[np.float64]:
         some, rows = part
         labels, sizes = np.ascontiguousarray(draws.labels[some]), draws.n_clusters[some]
-        out[rows, some] = loss._against(labels, sizes, asked[rows], counts[rows])
+        (t,) = _core.joint_sums(labels, sizes, whole, one_cluster, table)
+        (e,) = _core.joint_sums(asked[rows], counts[rows], whole, one_cluster, table)
+        j = _core.joint_sums(labels, sizes, asked[rows], counts[rows], table)
+        far = np.asarray(loss.ratio(Basis(t, e[:, None], j, table[-1], n)))
+        return far if weights is None else (far * weights[some]).sum(axis=1)
 
-    parts = list(_grid(draws.n_draws, asked.shape[0], draws.n_items))
-    for _ in map_blocks(work, parts, n_jobs=n_jobs, label="losses"):
-        pass
+    out = np.zeros(asked.shape[0] if weights is not None else (asked.shape[0], draws.n_draws))
+    parts = list(_grid(draws.n_draws, asked.shape[0], n))
+    done = map_blocks(work, parts, n_jobs=n_jobs, label="losses")
+    for (some, rows), far in zip(parts, done, strict=True):
+        if weights is None:
+            out[rows, some] = far
+        else:
+            out[rows] += far
     return out
 
 

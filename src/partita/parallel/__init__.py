@@ -10,7 +10,7 @@ Imports the core, NumPy and the standard library.
 """
 
 from partita.parallel.dask import DaskLabels, OnWorkers, is_dask_array
-from partita.parallel.items import LabelSource, item_blocks, map_items, sum_items
+from partita.parallel.items import LabelSource, item_blocks, map_items, plus, sum_items
 from partita.parallel.stop import (
     Stop,
     current,
@@ -42,6 +42,7 @@ __all__ = [
     "notice",
     "noticing",
     "one_blas_thread",
+    "plus",
     "progress",
     "stoppable",
     "sum_items",
