@@ -79,6 +79,19 @@ def readme() -> None:
     save(figure, "readme")
 
 
+def quickstart() -> None:
+    """Similarity and memberships of the draws of the quick start."""
+    draws = pt.datasets.simulate_draws(40, 60, n_clusters=3, rng=0)
+    best = pt.estimate(draws, loss="vi", rng=0)
+    soft = pt.estimate(draws, loss="vi", search="nmf-kl", rng=0)
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 3.6), width_ratios=(1, 1.4), layout="constrained"
+    )
+    pt.plots.similarity(draws, best, ax=left)
+    pt.plots.memberships(soft, ax=right)
+    save(figure, "quickstart")
+
+
 def galaxy() -> None:
     """The paper's galaxy figure: the partitions of eight methods below the density."""
     X, draws = galaxies()
@@ -250,6 +263,7 @@ def choosing_searches() -> None:
 
 FIGURES = {
     "readme": readme,
+    "quickstart": quickstart,
     "galaxy": galaxy,
     "galaxy_soft": galaxy_soft,
     "crabs": crabs_comparison,
