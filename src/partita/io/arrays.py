@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def _sound(array: NDArray[Any], what: str) -> NDArray[Any]:
     """Values in the byte order of this machine that NumPy can work with whatever the bytes were."""
     if array.dtype.kind == "b":  # a stray byte such as 7 is no valid bool in memory
         return np.asarray(array.view(np.uint8) != 0)
-    array = array.astype(array.dtype.newbyteorder("="))
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind == "U" and array.size:
         points = np.frombuffer(array.tobytes(), np.uint32)
         if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
@@ -107,23 +108,28 @@ def npy_variables(path: str) -> Variables:
             _check_kind(head.dtype[name].base if name else head.dtype, what)
         array: NDArray[Any]
         if head.n_bytes:
-            mapped = np.memmap(path, head.dtype, "r", head.offset, head.shape, head.order)
-            array = mapped.view(np.ndarray)
+            array = np.memmap(path, head.dtype, "r", head.offset, head.shape, head.order)
         else:
             with library_errors(what):  # (0, 2**61): no bytes, and still too large for NumPy
                 array = np.empty(head.shape, head.dtype)
-    if head.dtype.names is None:
-        return Variables(what, [_mapped("", array, what)])
-    return Variables(what, [_mapped(name, array[name], what) for name in head.dtype.names])
 
-
-def _mapped(name: str, array: NDArray[Any], what: str) -> Variable:
-    def read(box: Box) -> NDArray[Any]:
-        part = array[tuple(slice(*side) for side in box)]
+    def read(name: str, box: Box) -> NDArray[Any]:
+        found = array[name] if name else array
+        part = found[tuple(slice(*side) for side in box)]
         validate.fits_in_memory(what, part.nbytes, "read it in parts or free some.")
-        return _sound(part, what)
+        if name or part.shape != head.shape or not head.n_bytes:
+            return _sound(np.array(part), what)
+        with opened(path) as file, library_errors(what):  # reading takes less than mapping does
+            flat = np.fromfile(file, head.dtype, part.size, offset=head.offset)
+            return _sound(flat.reshape(head.shape, order=head.order), what)
 
-    return Variable(name, array.shape, array.dtype.newbyteorder("="), read)
+    if head.dtype.names is None:
+        dtype = head.dtype.newbyteorder("=")
+        return Variables(what, [Variable("", head.shape, dtype, partial(read, ""))])
+    fields = [(name, array[name]) for name in head.dtype.names]
+    return Variables(
+        what, [Variable(k, x.shape, x.dtype.newbyteorder("="), partial(read, k)) for k, x in fields]
+    )
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -163,9 +169,12 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Var
         validate.fits_in_memory(what, head.n_bytes, "read it in parts or free some.")
         with library_errors(what), archive.open(member) as stream:
             stream.read(head.offset)
-            raw = stream.read()  # to the end, where the checksum is compared
-            if len(raw) != head.n_bytes:
-                raise FileError(f"{what} is truncated: {head.n_bytes} bytes are missing.")
+            raw, done = np.empty(head.n_bytes, np.uint8), 0
+            while n := stream.readinto(raw.data[done:]):  # type: ignore[attr-defined]
+                done += n
+            stream.read(1)  # past the last byte, so that the checksum is compared
+            if done != head.n_bytes:
+                raise FileError(f"{what} is truncated: {head.n_bytes - done} bytes are missing.")
             array = np.ndarray(head.shape, head.dtype, raw, order=head.order)
             return _sound(array[tuple(slice(*side) for side in box)], what)
 

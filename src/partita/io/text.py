@@ -135,44 +135,51 @@ def read_text(
     by_premium = samplers.is_premium(path) and orient == "draws"
     if by_premium:
         header, index = header or False, False if index is None else index
+    table = _table(head, told, header, index)
+    table = samplers.without_predictions(table, path) if by_premium else table
+    if orient == "items":
+        observed = None if table.observed is None else table.observed.T
+        table = replace(table, labels=table.labels.T, observed=observed)
+    return replace(table, assumptions=(*table.assumptions, ROWS[orient]))
+
+
+def _table(
+    head: Head, orient: str | None, header: bool | None, index: int | str | bool | None
+) -> Table:
+    """Read a table that holds labels and names alone, with its rows as they are."""
     plan = _planned(head, header, index)
     body = _read(head, plan.index)
     if plan.header is None:
         plan = _decided(head, plan, index, body)
-    labels, values = body.labels, body.values
+    labels, values, observed = body.labels, body.values, None
     if not plan.header:
         labels, values = _with_first(head, plan, body)
     elif not len(labels):
         raise FileError(
-            f"{path!r} holds a header and no draws; if line {head.line} is a draw, pass "
+            f"{head.path!r} holds a header and no draws; if line {head.line} is a draw, pass "
             "header=False."
         )
-    observed = None
     if values is not None and labels.min(initial=0) == ABSENT:
         observed = labels != ABSENT
         labels = np.where(observed, labels, 0)
         if not values:
-            raise InvalidValueError(f"{path!r} must hold labels; every cell is missing.")
+            raise InvalidValueError(f"{head.path!r} must hold labels; every cell is missing.")
     if values is not None and not isinstance(values[0], str):
         labels, values = np.array(values, np.int64)[labels], None
     labels = _smallest(labels)
-    if told is None:
+    if orient is None:
         _ask(head, plan, body.row_names, labels.shape)
-    _warn(head, plan, labels, header, index, orient)
+    by_items = orient == "items"
+    _warn(head, plan, labels, header, index, by_items=by_items)
     columns = head.beside(plan.index) if plan.header else []
-    names = columns if orient == "draws" else [cell.strip() for cell in body.row_names]
-    table = Table(
+    names = [cell.strip() for cell in body.row_names] if by_items else columns
+    return Table(
         labels,
         item_names=tuple(names) if any(names) and not _counts(names) else None,
         label_names=None if values is None else tuple(map(str, values)),
         assumptions=_assumptions(head, plan, observed, is_text=values is not None),
         observed=observed,
     )
-    table = samplers.without_predictions(table, path) if by_premium else table
-    if orient == "items":
-        observed = None if observed is None else observed.T
-        table = replace(table, labels=table.labels.T, observed=observed)
-    return replace(table, assumptions=(*table.assumptions, ROWS[orient]))
 
 
 def _ask(head: Head, plan: _Plan, row_names: list[str], shape: tuple[int, ...]) -> None:
@@ -332,7 +339,7 @@ def _counts(cells: Sequence[str]) -> bool:
 
 def _warn(
     head: Head, plan: _Plan, labels: IntArray, header: bool | None,
-    index: int | str | bool | None, orient: str,
+    index: int | str | bool | None, *, by_items: bool,
 ) -> None:  # fmt: skip
     """Point out labels that look like an index, a header, or what a sampler keeps beside them."""
     said = []
@@ -349,7 +356,7 @@ def _warn(
             "read as labels; pass header=True to leave it out, or header=False to keep it without "
             "this warning."
         )
-    if plan.header and orient == "draws":
+    if plan.header and not by_items:
         names = head.beside(plan.index)[_is_run(column) :]
         found = [name for name in names if name.lower().strip("._") in _BOOKKEEPING]
         if found:

@@ -15,7 +15,7 @@ import numpy as np
 from partita.errors import FileError
 from partita.io.files import bytes_at, check_size, library, library_errors
 from partita.io.variables import WEIGHTS, Box, Variable, Variables
-from partita.io.write import beside, replace
+from partita.io.write import beside, check_place, replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,12 +151,9 @@ def _read(folder: str, array: Any, box: Box) -> NDArray[Any]:
 def check_store(path: str) -> None:
     """Refuse at once a place that a store could not be moved to in the end."""
     library("zarr", "Zarr stores", "zarr")
-    if not os.path.basename(path):
-        raise FileError(f"{path!r} must be the path of a store.")
-    parent = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(parent):
-        raise FileError(f"{path!r} cannot be written: there is no directory {parent!r}.")
-    if os.path.lexists(path) and not is_store(path):
+    if not os.path.lexists(path):
+        check_place(path)
+    elif not is_store(path):
         raise FileError(f"{path!r} is there and no Zarr store; move it away.")
 
 
