@@ -107,7 +107,7 @@ def galaxy_soft() -> None:
     """The paper's soft clustering of the galaxies: NMF-kl at K = 3, 4, 5."""
     _, draws = galaxies()
     best = pt.estimate(draws, loss="vi", search="nmf-kl", rng=0, n_jobs=-1)
-    axes = pt.plots.memberships_by_rank(best, [3, 4, 5], style="lines")
+    axes = pt.plots.memberships_by_rank(best, [3, 4, 5], order="given", style="lines")
     save(axes[0].figure, "galaxy_soft")
 
 
@@ -151,7 +151,7 @@ def soft_memberships() -> None:
     figure = plt.figure(figsize=(8, 6.4), layout="constrained")
     top, bottom = figure.subfigures(2, 1, height_ratios=(1, 1.7))
     pt.plots.loss_by_rank(best, ax=top.subplots())
-    pt.plots.memberships_by_rank(best, [2, 4], style="lines", fig=bottom)
+    pt.plots.memberships_by_rank(best, [2, 4], order="given", style="lines", fig=bottom)
     save(figure, "soft_memberships")
 
 
@@ -181,14 +181,13 @@ def traces() -> None:
 
 
 def numbers() -> None:
-    """The posterior of K, the loss over K and the search over time, for the crabs."""
+    """The posterior of K and the loss over K, for the crabs."""
     _, draws = crabs()
     best = pt.estimate(draws, loss="vi", rng=0, n_jobs=-1)
     soft = pt.estimate(draws, loss="vi", search="nmf-kl", rng=0, n_jobs=-1)
-    figure, axes = plt.subplots(1, 3, figsize=(11.5, 2.9), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(8, 2.9), layout="constrained")
     pt.plots.n_clusters(draws, best, ax=axes[0])
     pt.plots.loss_by_rank(soft, ax=axes[1])
-    pt.plots.search_history(best, ax=axes[2])
     save(figure, "numbers")
 
 
@@ -201,6 +200,46 @@ def parameters() -> None:
     found = found.assign_coords(column=list(data.feature_names))
     axes = pt.plots.parameters(found, ["mean", "cluster_weight"])
     save(axes[0].figure, "parameters")
+
+
+def modes() -> None:
+    """Two modes: a posterior that holds two partitions of forty items."""
+    rng = np.random.default_rng(0)
+    first, second = np.repeat([0, 1, 2, 3], 10), np.repeat([0, 1, 2], [10, 15, 15])
+    labels = np.where(rng.random(600)[:, None] < 0.63, first, second)
+    moved = rng.random(labels.shape) < 0.08
+    draws = pt.Draws(np.where(moved, rng.integers(0, 4, labels.shape), labels))
+    save(pt.plots.modes(pt.summarize_modes(draws, rng=0))[0].figure, "modes")
+
+
+def sure() -> None:
+    """What can be said of the galaxies with how much probability, and a map of their draws."""
+    _, draws = galaxies()
+    best = pt.estimate(draws, loss="vi", rng=0, n_jobs=-1)
+    figure, axes = plt.subplots(1, 2, figsize=(12, 3.8), layout="constrained")
+    pt.plots.chips(pt.chips(draws, prob=0.5, rng=0), ax=axes[0])
+    pt.plots.posterior_map(draws, best, ball=pt.credible_ball(best, draws), ax=axes[1])
+    save(figure, "sure")
+
+
+def sensitivity() -> None:
+    """What hangs on the weight of the loss, for the galaxies."""
+    found = pt.sensitivity(galaxies()[1], weights=(0.4, 0.7, 1.0, 1.3, 1.6), rng=0)
+    save(pt.plots.sensitivity(found)[0, 0].figure, "sensitivity")
+
+
+def flow() -> None:
+    """Where galaxies go from one loss to the next, and the tree of the crabs."""
+    _, draws = galaxies()
+    found = {
+        name: pt.estimate(draws, loss=name, rng=0, n_jobs=-1) for name in ("vi", "id", "binder")
+    }
+    figure, axes = plt.subplots(1, 2, figsize=(12, 3.8), layout="constrained")
+    pt.plots.alluvial(found, ax=axes[0])
+    crabs_draws = crabs()[1]
+    best = pt.estimate(crabs_draws, loss="vi", rng=0, n_jobs=-1)
+    pt.plots.dendrogram(crabs_draws, best, ax=axes[1])
+    save(figure, "flow")
 
 
 def choosing_losses() -> None:
@@ -274,6 +313,10 @@ FIGURES = {
     "traces": traces,
     "numbers": numbers,
     "parameters": parameters,
+    "modes": modes,
+    "sure": sure,
+    "sensitivity": sensitivity,
+    "flow": flow,
     "choosing_losses": choosing_losses,
     "choosing_weights": choosing_weights,
     "choosing_searches": choosing_searches,

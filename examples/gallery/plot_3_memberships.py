@@ -24,7 +24,7 @@ axes[1].set_title("average linkage, VI lower bound")
 # %%
 # The factorisation at K = 2 and K = 4.
 best = pt.estimate(draws, loss="binder", search="nmf-ls", rng=0)
-pt.plots.memberships_by_rank(best, [2, 4], style="lines")
+pt.plots.memberships_by_rank(best, [2, 4], order="given", style="lines")
 
 # %%
 # What the four factors restore of the similarity.

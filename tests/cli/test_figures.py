@@ -31,13 +31,13 @@ def folder(tmp_path_factory):
 def test_plot(shell, folder, kind):
     out = folder / f"{kind}.png"
     words = ["plot", kind, folder / "draws.csv", "-o", out, "--seed", 0, "--dpi", 50]
-    if kind != "comparison":
+    if kind not in ("comparison", "modes", "chips", "sensitivity"):
         words += ["--estimate", folder / "best.npz"]
     if kind in ("scatter", "ball"):
         words += ["--data", folder / "data.csv"]
     if kind == "parameters":
         words += ["--params", folder / "params.npz"]
-    if kind in ("similarity", "comparison"):
+    if kind in ("similarity", "comparison", "alluvial"):
         words += ["--truth", folder / "truth.csv"]
     if kind == "memberships-by-rank":
         words += ["--ranks", "2-3"]

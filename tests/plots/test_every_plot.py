@@ -25,13 +25,12 @@ class Case:
 
 def _case(draws, labels, n_columns):
     n = draws.n_items
-    history = np.array([[0.1, 2.0, 0.5], [0.2, 1.0, 1.0], [0.3, 0.5, 1.0]])
     labels = np.asarray(labels)
     soft = np.eye(labels.max() + 1)[labels]
     path = tuple(
         pt.estimation.Step(k, k, 1.0 / k, labels=np.arange(n) * k // n) for k in (1, 2) if k <= n
     )
-    best = pt.Estimate(labels, 0.5, pt.losses.VI(), "test", soft, path, 0, None, {}, history)
+    best = pt.Estimate(labels, 0.5, pt.losses.VI(), "test", soft, path)
     X = np.random.default_rng(0).normal(size=(n, n_columns)) + labels[:, None]
     return Case(draws, best, X, np.arange(n) * 2 // n)
 
@@ -83,10 +82,27 @@ CALLS = {
         {"one": c.best, "other": c.truth}, c.draws, truth=c.truth
     ),
     "traces": lambda c, _: plots.traces(c.draws),
-    "history": lambda c, _: plots.search_history(c.best),
     "parameters": lambda c, _: plots.parameters(described(c)),
     "choice": lambda c, _: plots.choice(pt.choose_n_clusters(c.draws, n_splits=1, rng=0)),
+    "modes": lambda c, _: plots.modes(pt.summarize_modes(c.draws, n_init=1, rng=0)),
+    "chips": lambda c, _: plots.chips(pt.chips(c.draws, prob=0.5, width=2, rng=0)),
+    "sensitivity": lambda c, _: plots.sensitivity(hangs(c)),
+    "alluvial": lambda c, _: plots.alluvial({"estimate": c.best, "truth": c.truth}),
+    "dendrogram": lambda c, _: plots.dendrogram(c.draws, c.best),
+    "map": lambda c, _: plots.posterior_map(
+        c.draws, c.best, ball=pt.credible_ball(c.best, c.draws)
+    ),
 }
+
+
+def hangs(c):
+    """The sensitivity of draws; of a made-up large one, since the search is not what is drawn."""
+    if c.draws.n_items <= 100:
+        return pt.sensitivity(c.draws, rng=0)
+    small = pt.sensitivity([[0, 0, 1], [0, 1, 1]], losses="binder", rng=0)
+    frame = small.frame.iloc[[0, 0]].reset_index(drop=True)
+    frame["low"], frame["high"] = [0.5, 1.0], [1.0, 1.5]
+    return pt.Sensitivity(frame, np.stack([c.best.labels, c.truth]), c.best.labels)
 
 
 def described(c):
@@ -103,7 +119,7 @@ def test_every_figure_is_tried_here():
 @pytest.mark.parametrize("kind", sorted(plots.NAMES))
 def test_is_drawn(kind, name):
     drawn = CALLS[kind](case(name), fit(name) if kind == "reconstruction" else None)
-    found = np.atleast_1d(np.asarray(drawn, dtype=object))
+    found = np.ravel(np.asarray(drawn, dtype=object))
     assert all(isinstance(ax, Axes) for ax in found)
     file = io.BytesIO()
     found[0].get_figure().savefig(file, format="png", dpi=50)
@@ -125,7 +141,12 @@ ONE_PANEL = {
     "loss": lambda c, ax: plots.loss_by_rank(c.best, ax=ax),
     "n-clusters": lambda c, ax: plots.n_clusters(c.draws, ax=ax),
     "scatter": lambda c, ax: plots.scatter(c.X, c.best, ax=ax),
-    "history": lambda c, ax: plots.search_history(c.best, ax=ax),
+    "chips": lambda c, ax: plots.chips(pt.chips(c.draws, rng=0), ax=ax),
+    "alluvial": lambda c, ax: plots.alluvial([c.best, c.truth], ax=ax),
+    "dendrogram": lambda c, ax: plots.dendrogram(c.draws, n_clusters=3, ax=ax),
+    "map": lambda c, ax: plots.posterior_map(
+        c.draws, c.best, modes=pt.summarize_modes(c.draws, n_modes=2, rng=0), ax=ax
+    ),
 }
 
 
@@ -149,7 +170,9 @@ def test_draws_in_the_figure_given(kind):
         "traces": lambda: plots.traces(c.draws, fig=figure),
         "parameters": lambda: plots.parameters(described(c), "mu", fig=figure),
         "choice": lambda: plots.choice(pt.choose_n_clusters(c.draws, rng=0), fig=figure),
+        "modes": lambda: plots.modes(pt.summarize_modes(c.draws, rng=0), fig=figure),
+        "sensitivity": lambda: plots.sensitivity(hangs(c), fig=figure),
     }
     found = calls[kind]()
-    assert all(ax.get_figure() is figure for ax in found)
+    assert all(ax.get_figure() is figure for ax in np.ravel(found))
     assert len(plt.get_fignums()) == 1

@@ -104,6 +104,7 @@ def test_matched_labels_keep_most_items_their_number():
     found = plots.matched_labels(reference, other)
     assert np.mean(found == reference) == 28 / 30
     assert plots.matched_labels([0, 0], [0, 1]).tolist() == [0, 1]
+    assert plots.matched_labels([4, 4, 2], [0, 0, 1]).tolist() == [4, 4, 2]
 
 
 def test_a_cluster_keeps_its_colour():

@@ -32,7 +32,7 @@ def plot(arguments: argparse.Namespace) -> None:
     plt.switch_backend("Agg")
     with cluster.connected(arguments):
         drawn = _draw(arguments.kind, reading.draws(arguments), arguments)
-    figure = np.atleast_1d(np.asarray(drawn, dtype=object))[0].get_figure()
+    figure = np.ravel(np.asarray(drawn, dtype=object))[0].get_figure()
     file, form = BytesIO(), PurePath(arguments.output).suffix.lower()[1:]
     try:
         with plt.rc_context({"svg.hashsalt": "partita"}):  # no random names of its parts either
@@ -62,6 +62,8 @@ def _draw(kind: str, draws: Draws, arguments: argparse.Namespace) -> Any:
         from partita.comparison import compare
 
         return plots.comparison(compare(draws, **running), draws, truth=known, order=order)
+    if kind in ("modes", "chips", "sensitivity"):
+        return _of_draws(kind, draws, running)
     table = data_of_items(arguments, draws)
     is_of_ranks = kind in ("memberships-by-rank", "loss")
     # Ranks of an estimate in a file are those to show.
@@ -77,7 +79,7 @@ def _draw(kind: str, draws: Draws, arguments: argparse.Namespace) -> Any:
         rank = arguments.rank or best.n_clusters
         fit = factorize(psm, model=arguments.model, rank=rank, **running)
         return plots.reconstruction(fit, draws, best, truth=known, order=order or "estimate")
-    how = {"order": order or "given", "style": arguments.style}
+    how = {"order": order or "estimate", "style": arguments.style}
     if kind == "memberships":
         return plots.memberships(best, draws, **how)
     if kind == "memberships-by-rank":
@@ -91,6 +93,26 @@ def _draw(kind: str, draws: Draws, arguments: argparse.Namespace) -> Any:
         return plots.credible_ball(ball, draws, data=table)
     if kind == "parameters":
         return plots.parameters(aims.parameters(arguments, best, draws))
-    if kind == "n-clusters":
-        return plots.n_clusters(draws, best)
+    if kind == "map":
+        from partita.uncertainty import credible_ball
+
+        ball = credible_ball(best, draws, prob=arguments.prob, n_jobs=arguments.n_jobs)
+        return plots.posterior_map(draws, best, ball=ball)
+    if kind == "alluvial":
+        if known is None:
+            raise InvalidValueError("`truth` must name the partition that alluvial goes to.")
+        return plots.alluvial({"estimate": best, "truth": known})
+    if kind in ("n-clusters", "dendrogram"):
+        return plots.NAMES[kind](draws, best)
     return plots.NAMES[kind](best)
+
+
+def _of_draws(kind: str, draws: Draws, running: dict[str, Any]) -> Any:
+    """Figures that need no estimate."""
+    from partita import uncertainty
+
+    if kind == "chips":
+        return plots.chips(uncertainty.chips(draws, rng=running["rng"]))
+    if kind == "modes":
+        return plots.modes(uncertainty.summarize_modes(draws, **running))
+    return plots.sensitivity(uncertainty.sensitivity(draws, **running))

@@ -334,14 +334,14 @@ def matched_labels(reference: Any, labels: Any) -> NDArray[np.int64]:
     from scipy.optimize import linear_sum_assignment
     from scipy.sparse import coo_array
 
-    base = canonical(reference)
+    names, base = np.unique(validate.labels("reference", reference), return_inverse=True)
     own = canonical(validate.labels("labels", labels, n_items=base.size))
-    shape = (int(own.max()) + 1, int(base.max()) + 1)
+    shape = (int(own.max()) + 1, names.size)
     table = coo_array((np.ones(own.size), (own, base)), shape=shape).toarray()
     rows, columns = linear_sum_assignment(table, maximize=True)
     useful = table[rows, columns] > 0
     number = np.full(shape[0], -1, dtype=np.int64)
-    number[rows[useful]] = columns[useful]
-    free = np.flatnonzero(number < 0)
-    number[free] = shape[1] + np.arange(free.size)
+    number[rows[useful]] = names[columns[useful]]
+    free = np.setdiff1d(np.arange(shape[0]), rows[useful])
+    number[free] = names.max() + 1 + np.arange(free.size)
     return number[own]

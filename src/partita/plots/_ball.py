@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from partita.losses import name_of
 from partita.plots._average import average_partition
-from partita.plots._canvas import panels
+from partita.plots._canvas import panels, with_unit
 from partita.plots._matrices import draw_matrix, mark_clusters
 from partita.plots._order import item_order
 from partita.plots._scatter import check_items, scatter
@@ -30,11 +31,6 @@ def credible_ball(ball: Any, draws: Any = None, *, data: Any = None, fig: Any = 
         For the order of the items; by the centre alone if None.
     data : array-like of shape (n, p), optional
         Draw these, coloured by each partition; binary matrices if None.
-    fig : Figure or SubFigure, optional
-
-    Returns
-    -------
-    ndarray of Axes, shape (4,)
 
     Examples
     --------
@@ -52,15 +48,19 @@ def credible_ball(ball: Any, draws: Any = None, *, data: Any = None, fig: Any = 
     }
     partitions: dict[str, IntArray] = {f"centre\nK = {int(centre.max()) + 1}": centre}
     for name, bound in bounds.items():
-        title = f"{name}\nK = {bound.n_clusters}, at {bound.distance:.3g}"
+        unit = " bits" if with_unit(name_of(ball.loss)).endswith("bits") else ""
+        title = f"{name}\nK = {bound.n_clusters}, at {bound.distance:.3g}{unit}"
         partitions[title] = bound.labels[0]
     if data is not None:
         return _scatters(partitions, check_items(data, centre.size), fig)
     evidence = draws if draws is not None else centre[None, :]
     order = item_order(centre, evidence)
-    found = panels(fig, (1, 4), (2.6, 2.9))[0]
+    found = panels(fig, (1, 4), (2.6, 3.3))[0]
     for (name, labels), ax in zip(partitions.items(), found, strict=True):
-        _binary(ax, np.asarray(labels, dtype=np.int64), centre, order, name)
+        draw_matrix(ax, average_partition(np.asarray(labels, dtype=np.int64), order, _CELLS))
+        mark_clusters(ax, np.asarray(centre, dtype=np.int64)[order], strip=False)
+        ax.set_title(name, fontsize=9)
+    found[0].set_xlabel("dark: together; lines: the centre", fontsize=8)
     return found
 
 
@@ -77,11 +77,3 @@ def _scatters(partitions: dict[str, IntArray], data: Any, fig: Any) -> NDArray[A
         if in_line:
             ax.set_yticks([])
     return found
-
-
-def _binary(
-    ax: Any, labels: NDArray[np.int64], centre: Any, order: NDArray[np.int64], title: str
-) -> None:
-    draw_matrix(ax, average_partition(labels, order, _CELLS))
-    mark_clusters(ax, np.asarray(centre, dtype=np.int64)[order], strip=False)
-    ax.set_title(title, fontsize=9)

@@ -47,6 +47,7 @@ def panels(
     if fig is None:
         size = (cell[0] * columns, cell[1] * rows)
         fig = pyplot().figure(figsize=size, layout="constrained")
+        fig.get_layout_engine().set(h_pad=0.08, w_pad=0.06)
     found: NDArray[Any] = fig.subplots(rows, columns, squeeze=False, **share)
     return found
 
@@ -102,3 +103,11 @@ def whole_ticks(ax: Axes, which: str) -> None:
 
     axis = ax.xaxis if which == "x" else ax.yaxis
     axis.set_major_locator(MaxNLocator(integer=True))
+
+
+_BITS = ("vi", "id", "vi-lower-bound", "VI(")
+
+
+def with_unit(loss_name: str) -> str:
+    """Return the name of a loss with its unit, if it has one."""
+    return f"{loss_name}, bits" if loss_name.startswith(_BITS) else loss_name

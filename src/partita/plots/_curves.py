@@ -1,4 +1,4 @@
-"""What is drawn against a number: the loss, K, the time, the draws."""
+"""What is drawn against a number: the loss, K, the draws."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from partita.errors import InvalidValueError
 from partita.plots._canvas import (
     ACCENT,
     CHOSEN,
-    FAINT,
     INK,
     axes,
     panels,
     whole_ticks,
+    with_unit,
     without_box,
 )
 from partita.plots._palette import palette
@@ -35,18 +35,13 @@ def loss_by_rank(estimate: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     estimate : Estimate
         With a path, as from ``search="nmf-kl"`` or ``"average"``.
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
     >>> import partita as pt
     >>> draws = pt.datasets.simulate_draws(40, 100, n_clusters=3, rng=0)
-    >>> loss_by_rank(pt.estimate(draws, search="nmf-kl", rng=0)).get_xlabel()
-    'K'
+    >>> loss_by_rank(pt.estimate(draws, search="nmf-kl", rng=0)).get_ylabel()
+    'expected vi, bits'
     """
     if not estimate.path:
         raise InvalidValueError(
@@ -74,8 +69,8 @@ def loss_by_rank(estimate: Any, *, ax: Axes | None = None) -> Axes:
     )
     ax.margins(y=0.3)
     whole_ticks(ax, "x")
-    ax.set_xlabel("K")
-    ax.set_ylabel(f"expected {estimate.loss_name}")
+    ax.set_xlabel("number of clusters, K")
+    ax.set_ylabel(f"expected {with_unit(estimate.loss_name)}")
     return without_box(ax)
 
 
@@ -87,11 +82,6 @@ def n_clusters(draws: Any, estimate: Any = None, *, ax: Axes | None = None) -> A
     draws : Draws or anything that can become one
     estimate : Estimate or array-like of shape (n,), optional
         Its number of clusters is marked.
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -119,58 +109,6 @@ def _count(estimate: Any) -> int:
     return int(np.unique(validate.labels("estimate", getattr(estimate, "labels", estimate))).size)
 
 
-def search_history(estimate: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw the loss of what a search came upon against the time it took.
-
-    Points are partitions that were kept on the way; the line is the best so far. Hollow points
-    were scored on some of the draws only, as a greedy search does before it polishes.
-
-    Parameters
-    ----------
-    estimate : Estimate
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import partita as pt
-    >>> draws = pt.datasets.simulate_draws(40, 100, n_clusters=3, rng=0)
-    >>> search_history(pt.estimate(draws, rng=0)).get_xlabel()
-    'seconds'
-    """
-    history = estimate.history
-    if history is None or not len(history):
-        raise InvalidValueError(
-            "`estimate` has no history; one that pt.estimate returned, or that was saved, has."
-        )
-    seconds, values, share = np.asarray(history, dtype=np.float64).T
-    whole = share >= 1
-    ax = axes(ax, (5.4, 3.0))
-    ax.plot(seconds[~whole], values[~whole], "o", markersize=3.5, markerfacecolor="none",
-            markeredgecolor=FAINT, label="on some draws")  # fmt: skip
-    ax.plot(seconds[whole], values[whole], "o", markersize=3.5, color=ACCENT, label="on all draws")
-    if whole.any():
-        ax.step(
-            seconds[whole],
-            np.minimum.accumulate(values[whole]),
-            where="post",
-            color=ACCENT,
-            linewidth=1.2,
-        )
-    if not whole.all():
-        ax.legend(frameon=False, fontsize=8)
-    ax.axhline(estimate.expected_loss, color=CHOSEN, linewidth=1, linestyle=(0, (4, 3)))
-    high = float(np.quantile(values, 0.9))
-    if values.max() > 3 * max(high, 1e-12):
-        ax.set_yscale("log")
-    ax.set_xlabel("seconds")
-    ax.set_ylabel(f"expected {estimate.loss_name}")
-    return without_box(ax)
-
-
 def traces(draws: Any, names: Sequence[str] | None = None, *, fig: Any = None) -> NDArray[Any]:
     """Draw the trace of K, and of what was recorded with the draws, chain by chain.
 
@@ -180,11 +118,6 @@ def traces(draws: Any, names: Sequence[str] | None = None, *, fig: Any = None) -
     names : sequence of str, optional
         ``"K"`` and names of the draws' traces; K and the log posterior, where there is one, if
         None.
-    fig : Figure or SubFigure, optional
-
-    Returns
-    -------
-    ndarray of Axes, shape (len(names),)
 
     Examples
     --------

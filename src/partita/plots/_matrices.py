@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from partita import validate
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.evidence import as_evidence
 from partita.nmf import Factorization, Factors, ns
+from partita.partitions import meet
 from partita.plots._average import Averaged, average_partition, average_similarity
 from partita.plots._canvas import INK, axes, bin_edges, bin_means, labels_of, panels, runs
 from partita.plots._order import item_order, shown_truth
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 CMAP = "Blues"
 TOGETHER = "probability of sharing a cluster"
-_LINES = 60  # clusters up to which boundaries are drawn
+_LINES = 60  # clusters up to which boundaries are drawn, the thinner the more there are
 _NUMBERED = 0.045  # share of the items from which a cluster's number is written beside it
 _CELLS = 400  # cells a side of a small panel
 
@@ -59,11 +61,6 @@ def similarity(
         Cells a side.
     cmap : str
     colorbar : bool
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -123,11 +120,6 @@ def reconstruction(
         Whose order and boundaries to show; the factorisation's own labels if None.
     truth, order, max_cells, cmap
         As for :func:`similarity`.
-    fig : Figure or SubFigure, optional
-
-    Returns
-    -------
-    ndarray of Axes, shape (2,)
 
     Examples
     --------
@@ -189,16 +181,10 @@ def comparison(
     truth : array-like of shape (n,), optional
         Dashed blocks are the true classes.
     order : {"estimate", "truth", "given"} or array-like of shape (n,), optional
-        The same in every panel: by the truth if there is one, else by the last method's
-        partition.
+        The same in every panel. If None, by the truth if there is one, else by what all methods
+        put together, so that blocks are what they differ in.
     columns : int
         Panels a row.
-    fig : Figure or SubFigure, optional
-
-    Returns
-    -------
-    ndarray of Axes
-        One a panel, the similarity first.
 
     Examples
     --------
@@ -219,7 +205,8 @@ def comparison(
     partitions = {str(k): labels_of(e, n) for k, e in estimates.items()}
     if order is None:
         order = "estimate" if truth is None else "truth"
-    order = item_order(list(partitions.values())[-1], evidence, order=order, truth=classes)
+    common = reduce(meet, partitions.values())
+    order = item_order(common, evidence, order=order, truth=classes)
     columns = min(columns, len(partitions) + 1)
     rows = -(-(len(partitions) + 1) // columns)
     grid = panels(fig, (rows, columns), (2.3, 2.45)).ravel()
@@ -231,10 +218,11 @@ def comparison(
     note = found[0].get_xlabel().partition("; ")[2]
     found[0].set_xlabel(note, fontsize=8)
     for (name, labels), ax in zip(partitions.items(), found[1:], strict=True):
-        draw_matrix(ax, average_partition(labels, order, _CELLS))
+        image = draw_matrix(ax, average_partition(labels, order, _CELLS))
         if classes is not None:
             mark_truth(ax, classes[order])
         ax.set_title(f"{name} (K = {np.unique(labels).size})", fontsize=9)
+    add_colorbar(image, found, TOGETHER)
     return np.asarray(found)
 
 
@@ -266,7 +254,8 @@ def mark_clusters(ax: Axes, labels: NDArray[np.int64], *, strip: bool = True) ->
     if edges.size - 1 <= _LINES:
         inner = edges[1:-1]
         segments: Any = [[(0, e), (n, e)] for e in inner] + [[(e, 0), (e, n)] for e in inner]
-        ax.add_collection(LineCollection(segments, colors=INK, linewidths=0.6, alpha=0.75))
+        width = 0.6 if edges.size <= 16 else 0.25
+        ax.add_collection(LineCollection(segments, colors=INK, linewidths=width, alpha=0.75))
     if not strip:
         return
     middle = (np.arange(min(n, 600)) + 0.5) * n / min(n, 600)

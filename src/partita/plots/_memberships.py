@@ -10,7 +10,7 @@ import numpy as np
 from partita import validate
 from partita.errors import InvalidValueError
 from partita.nmf import OPEN
-from partita.plots._canvas import axes, bin_edges, bin_means, check_order, panels
+from partita.plots._canvas import axes, bin_edges, bin_means, check_order, panels, whole_ticks
 from partita.plots._order import item_order
 from partita.plots._palette import MARKERS, OTHER, column_numbers, palette
 from partita.uncertainty import align_memberships
@@ -29,7 +29,7 @@ def memberships(
     estimate: Any,
     draws: Any = None,
     *,
-    order: Any = "given",
+    order: Any = "estimate",
     style: str = "stack",
     numbers: Any = None,
     ax: Axes | None = None,
@@ -45,17 +45,12 @@ def memberships(
         With memberships; or labels, whose memberships are then taken from the draws.
     draws : Draws or anything that can become one, optional
         Where there are no memberships: P(item in cluster) by :func:`partita.align_memberships`.
-    order : {"given", "estimate"} or array-like of shape (n,)
-        ``"estimate"`` puts the items of a cluster side by side.
+    order : {"estimate", "given"} or array-like of shape (n,)
+        ``"estimate"`` puts the items of a cluster side by side, ``"given"`` leaves them.
     style : {"stack", "lines"}
         A column an item, or a curve a cluster as in the paper.
     numbers : array-like of shape (K,), optional
         The numbers, hence colours, of the clusters; 0, 1, ... if None.
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -85,6 +80,7 @@ def memberships(
     ax.set_xlim(0, n)
     ax.set_ylim(0, 1)
     ax.set_ylabel("membership")
+    whole_ticks(ax, "x")
     ax.set_xlabel(_item_label(order))
     ax.set_title(f"K = {k}", loc="left", fontsize=10)
     return ax
@@ -95,7 +91,7 @@ def memberships_by_rank(
     ranks: Sequence[int] | None = None,
     draws: Any = None,
     *,
-    order: Any = "given",
+    order: Any = "estimate",
     style: str = "stack",
     fig: Any = None,
 ) -> NDArray[Any]:
@@ -111,11 +107,6 @@ def memberships_by_rank(
         The best three of the path by expected loss if None.
     draws, order, style
         As for :func:`memberships`.
-    fig : Figure or SubFigure, optional
-
-    Returns
-    -------
-    ndarray of Axes, shape (len(ranks),)
 
     Examples
     --------

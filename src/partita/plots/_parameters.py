@@ -39,11 +39,6 @@ def parameters(
         are drawn.
     prob : float
         Of the intervals.
-    fig : Figure or SubFigure, optional
-
-    Returns
-    -------
-    ndarray of Axes, one a panel
 
     Examples
     --------

@@ -61,11 +61,6 @@ def scatter(
     reference : Estimate or array-like of shape (n,), optional
         A cluster has the colour of the cluster of this partition that it overlaps most; of
         several partitions, the first if None.
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -73,6 +68,7 @@ def scatter(
     >>> len(ax.collections)
     2
     """
+    columns = [str(name) for name in getattr(X, "columns", ())]
     data, _ = read_data(X)
     partitions = _partitions(estimate, reference, data.shape[0])
     if data.shape[1] == 1:
@@ -83,6 +79,7 @@ def scatter(
         if ax.lines:
             words = prior_words(density, draws)
             ax.set_title(f"predictive density, {words}, and clusters", fontsize=10)
+        ax.set_xlabel(columns[0] if columns else "")
         return ax
     if len(partitions) > 1:
         raise InvalidValueError(
@@ -94,6 +91,7 @@ def scatter(
     (labels,) = partitions.values()
     one = next(iter(estimate.values())) if isinstance(estimate, Mapping) else estimate
     _points(ax, points[:, 0], points[:, 1], labels, _certainty(one, labels, draws, certainty))
+    names = (columns[0], columns[1]) if len(columns) == 2 else names
     ax.set_xlabel(names[0])
     ax.set_ylabel(names[1])
     _legend(ax, labels)

@@ -38,8 +38,8 @@ class Sensitivity(Shown):
     frame : DataFrame
         One row a partition, in order of the weight: ``loss``; ``low`` and ``high``, the weights a
         between which it is the best (missing for a loss without one); ``n_clusters``;
-        ``expected_loss`` at the middle of these weights; ``n_moved``, how many items change
-        place from the row above, clusters matched by overlap; ``vi_to_reference``.
+        ``loss_at_low`` and ``loss_at_high``, its expected loss there; ``n_moved``, how many items
+        change place from the row above, clusters matched by overlap; ``vi_to_reference``.
     labels : ndarray of int64, shape (n_rows, n)
     reference : ndarray of int64, shape (n,)
         The best partition under the first loss at a = 1.
@@ -182,8 +182,8 @@ def _path(
     if not _has_weight(loss):
         values = losses.expected(loss, pool, evidence, n_jobs=n_jobs)
         best, name = int(values.argmin()), losses.name_of(loss)
-        row = {"loss": name, "low": np.nan, "high": np.nan, "expected_loss": values[best]}
-        return [{**row, "candidate": best}]
+        row = {"loss": name, "low": np.nan, "high": np.nan, "candidate": best}
+        return [{**row, "loss_at_low": values[best], "loss_at_high": values[best]}]
     ends = [losses.expected(_weighted(loss, a), pool, evidence, n_jobs=n_jobs) for a in (0.0, 2.0)]
     slope, level = (ends[1] - ends[0]) / 2, ends[0]
     tie = _LEVEL * max(float(np.abs(ends).max()), 1e-300)
@@ -201,7 +201,8 @@ def _path(
                 "loss": losses.name_of(_weighted(loss, 1.0)),
                 "low": now,
                 "high": high,
-                "expected_loss": level[best] + (now + high) / 2 * slope[best],
+                "loss_at_low": level[best] + now * slope[best],
+                "loss_at_high": level[best] + high * slope[best],
                 "candidate": best,
             }
         )
