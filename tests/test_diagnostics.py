@@ -216,9 +216,9 @@ def test_monte_carlo_error_of_a_mean(draws):
 
 
 def test_of_very_many_items_some_stand_for_all(draws, monkeypatch):
-    from partita.diagnostics import _gap, _verdict
+    from partita.diagnostics import _pairs, _verdict
 
-    monkeypatch.setattr(_gap, "MOST_ITEMS", 20)
+    monkeypatch.setattr(_pairs, "MOST_ITEMS", 20)
     monkeypatch.setattr(_verdict, "MOST_ITEMS", 20)
     found = pt.diagnose(pt.Draws(draws.labels, chains=np.arange(400) % 2))
     items = np.linspace(0, 59, 20).round().astype(int)

@@ -14,8 +14,8 @@ from partita.similarity import Similarity
 if TYPE_CHECKING:
     from partita.typing import FloatArray, Needs
 
-# What is made follows from these numbers, never from the memory that happens to be free: what does
-# not fit is refused, with the alternative named.
+# The numbers of items and labels alone decide whether a matrix is made, never the free memory. A
+# matrix that does not fit is an error that names the alternative.
 LARGE = 5_000  # items up to which every search has π̂ as a matrix (200 MB)
 _DENSE_ITEMS = 20_000  # items up to which a loss or search that needs the matrix gets it (3.2 GB)
 _COPIED = 1_000_000_000  # labels up to which all items' are copied for a search (1 GB, a byte each)
@@ -30,9 +30,9 @@ class Evidence:
     similarity : Similarity, optional
         At least one of the two. A similarity made from draws brings them along.
     n_jobs : int
-        Threads for what has to be made.
+        Threads that make the similarity.
     held : bool
-        Whether the draws, a sample perhaps, are to be held in memory however many they are.
+        Keep the draws in memory, however many there are: they are a sample.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class Evidence:
 
     @property
     def streams(self) -> bool:
-        """Whether the draws are gone over in blocks of items: too many labels to be held at once.
+        """Whether the draws are read in blocks of items, because there are too many labels.
 
-        Where they are, in memory, in a file or on a cluster, makes no difference.
+        It makes no difference whether they are in memory, in a file or on a cluster.
         """
         if self._draws is None or self._held or (self.is_similarity and self.has_dense):
             return False
@@ -120,9 +120,9 @@ class Evidence:
 
     @property
     def is_large(self) -> bool:
-        """Whether π̂ is to be worked on through the draws or landmarks, not as a matrix.
+        """Whether searches use the draws or landmarks in place of the full matrix.
 
-        The number of items decides, however many draws there are.
+        The number of items decides, not the number of draws.
         """
         if self._draws is None or self.has_dense or self._held:
             return False
@@ -130,12 +130,12 @@ class Evidence:
 
     @property
     def has_few_items(self) -> bool:
-        """Whether there are no more items than a matrix is made for without being asked."""
+        """Whether there are at most 5,000 items, so that every search may use the full matrix."""
         return self.n_items <= LARGE
 
     @property
     def _lacks_matrix(self) -> bool:
-        """Whether there is no matrix and none is to be made."""
+        """Whether there is no matrix and none will be made."""
         return self.is_large and not self.is_on_device and not self.similarity.is_dense
 
     @property
@@ -174,10 +174,10 @@ class Evidence:
         return matrix
 
     def searched(self, needs: Needs) -> Evidence | None:
-        """What a search under a loss of these needs may hold; None if it must go over blocks.
+        """Return what a search may hold in memory; None if it must read the draws in blocks.
 
-        Of many draws of few items the matrix is enough for a loss that needs no draws; of many
-        items there is none for a loss that needs it, however few the draws.
+        For few items and many draws, a loss that needs no draws is searched on the matrix. For
+        many items there is no matrix, so a loss that needs one is searched in blocks.
         """
         if not self.streams:
             return None if needs == "similarity" and self._lacks_matrix else self
@@ -202,7 +202,7 @@ def can_serve(needs: Needs, evidence: Evidence) -> bool:
 
 
 def in_memory(draws: Draws) -> Draws:
-    """Bring draws here that are few, wherever they are; others, and those in memory, stay."""
+    """Read draws from a store into memory if they are few; return others as they are."""
     labels: Any = draws.labels
     if isinstance(labels, np.ndarray) or not is_few(draws):
         return draws

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from partita.diagnostics._chains import Chains, monte_carlo_error
 from partita.diagnostics._diagnose import Diagnosis, diagnose, disagreement
-from partita.diagnostics._gap import Gap
-from partita.diagnostics._scalar import ess_bulk, ess_mean, rhat
+from partita.diagnostics._pairs import Gap
+from partita.diagnostics._rhat import ess_bulk, ess_mean, rhat
 
 __all__ = [
     "Chains",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita.diagnostics._scalar import ess_bulk, ess_mean, rhat
+from partita.diagnostics._rhat import ess_bulk, ess_mean, rhat
 from partita.draws import Draws
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from partita import losses, validate
 from partita.diagnostics._chains import Chains
-from partita.diagnostics._gap import Gap, scan_pairs, spread, together
+from partita.diagnostics._pairs import Gap, scan_pairs, spread, together
 from partita.diagnostics._verdict import judge
 from partita.draws import Draws, complete_draws
 from partita.io import Shown, to_dataset

@@ -9,13 +9,13 @@ import numpy as np
 
 from partita import validate
 from partita.diagnostics._chains import Chains
-from partita.diagnostics._gap import MOST_ITEMS, together
-from partita.diagnostics._scalar import LEAST_DRAWS
+from partita.diagnostics._pairs import MOST_ITEMS, together
+from partita.diagnostics._rhat import LEAST_DRAWS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from partita.diagnostics._gap import Gap
+    from partita.diagnostics._pairs import Gap
 
 RHAT = 1.05
 ESS_PER_CHAIN = 100

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from partita.estimation._argmin import checked, estimate, expected_loss, warn_of_disagreement
 from partita.estimation._estimate import Estimate, Step
-from partita.estimation._scale import is_plain
+from partita.estimation._way_taken import is_plain
 
 __all__ = [
     "Estimate",

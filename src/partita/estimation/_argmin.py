@@ -16,7 +16,7 @@ from partita import search as searches
 from partita.draws import missing_text
 from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation._estimate import Estimate, Step
-from partita.estimation._scale import way_taken
+from partita.estimation._way_taken import way_taken
 from partita.estimation._weight import check_wanted, for_clusters, is_to_be_chosen
 from partita.evidence import Evidence, as_evidence, can_serve
 from partita.losses import VI, Loss, VILowerBound

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from partita.estimation._estimate import Estimate
     from partita.losses import Loss
 
-_STEPS = 16
+_STEPS = 16  # halvings: the last interval of weights is 0.00003 wide
 
 
 def is_to_be_chosen(loss: Loss) -> bool:
-    """Whether the loss has a weight that is to follow from the number of clusters."""
+    """Whether the weight of the loss is to be chosen to give a number of clusters."""
     return getattr(loss, "a", 1.0) is None
 
 
 def check_wanted(loss: Loss, n_clusters: int | None) -> None:
-    """Refuse a number of clusters that is none, and a weight that nothing follows for."""
+    """Refuse a wrong number of clusters, and a weight to be chosen without that number."""
     if n_clusters is not None:
         validate.integer("n_clusters", n_clusters, least=1)
     elif is_to_be_chosen(loss):
@@ -41,9 +41,9 @@ def for_clusters(
 ) -> tuple[Estimate, list[str]]:
     """Halve the interval of weights a in [0, 2] until the estimate has ``n_clusters`` clusters.
 
-    A larger a makes splitting dearer, so the number of clusters falls, though not always by one:
-    where no weight gives the number wanted, or Ctrl-C or the time ends it, the estimate that came
-    nearest is returned, with what there is to say of it.
+    A larger a makes splitting dearer, so there are fewer clusters. If no weight gives the number
+    that is wanted, or Ctrl-C or the deadline ends the search, the estimate that came nearest is
+    returned with a warning.
     """
     anything: Any = loss
     low, high, a = 0.0, 2.0, 1.0

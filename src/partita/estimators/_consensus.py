@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from partita.ensembles import consensus
 from partita.estimation import estimate
-from partita.estimators._input import read_items, seed_of
+from partita.estimators._clusterer import read_items, seed_of
 from partita.similarity import Similarity
 
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from partita.estimation import estimate
-from partita.estimators._input import read_items, seed_of
+from partita.estimators._clusterer import read_items, seed_of
 from partita.mixture import join_probabilities, predictive_density, sample_mixture
 
 

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from partita.draws import Draws
-from partita.estimators._input import ClustererOfDraws, as_draws, read_items
+from partita.estimators._clusterer import ClustererOfDraws, as_draws, read_items
 from partita.evidence import as_evidence
 from partita.search import NMF
 from partita.similarity import Similarity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from partita.estimators._input import ClustererOfDraws
+from partita.estimators._clusterer import ClustererOfDraws
 
 
 class PartitionEstimator(ClustererOfDraws):

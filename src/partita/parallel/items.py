@@ -105,21 +105,10 @@ def map_items(
     return map_blocks(on_block, parts, n_jobs=n_jobs, label=label)
 
 
-def sum_items(
-    work: Callable[..., R],
-    labels: Any,
-    *,
-    along: Sequence[Any] = (),
-    shared: Sequence[Any] = (),
-    n_jobs: int = 1,
-    label: str = "",
-) -> R:
+def sum_items(work: Callable[..., R], labels: Any, **how: Any) -> R:
     """Do as :func:`map_items` for arrays, or tuples of them, and add them up in order."""
-    parts = map_items(
-        work, labels, along=along, shared=shared, n_jobs=n_jobs, label=label, add=True
-    )
     total: Any = None
-    for part in parts:
+    for part in map_items(work, labels, add=True, **how):
         total = plus(total, part)
     return total  # type: ignore[no-any-return]
 

@@ -1,4 +1,4 @@
-"""A sample of the items, its similarity in memory, and the fit that all the items start from."""
+"""Landmarks: a sample of the items that stands for all of them where items are many."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Landmarks:
 
     @property
     def size(self) -> int:
-        """How many."""
+        """The number of landmarks."""
         return self.items.size
 
     def similarity(self, n_jobs: int = 1) -> NDArray[np.float64]:
@@ -37,7 +37,7 @@ class Landmarks:
 def landmarks(draws: Draws, size: int, seed: int, *, n_jobs: int = 1) -> Landmarks:
     """Sample ``size`` items evenly: one from each of as many runs of neighbours.
 
-    Items that come in an order, such as cells by slide or runs of one cluster, are all met.
+    So items that come in an order, such as cells by slide, are sampled from every part of it.
     """
     n = draws.n_items
     size = min(size, n)
@@ -50,7 +50,7 @@ def landmarks(draws: Draws, size: int, seed: int, *, n_jobs: int = 1) -> Landmar
 
 
 def landmark_items(n_items: int, size: int, seed: int) -> NDArray[np.intp]:
-    """Which items are sampled: the same for the same number of them, size and seed."""
+    """Return the sampled items, which follow from both numbers of items and the seed."""
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(size,)))
     edges = np.linspace(0, n_items, size + 1).round().astype(np.intp)
     return np.asarray(edges[:-1] + (random.random(size) * np.diff(edges)).astype(np.intp))

@@ -1,4 +1,4 @@
-"""What was gone over, how, and why so: in words, for ``Estimate.info``."""
+"""How an estimate read the draws and the similarity, in words for ``Estimate.info``."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _LACKING = "draws with missing labels, through their similarity"
 
 
 def way_taken(evidence: Evidence, matrix: str | None = None) -> str:
-    """Where the draws were and how they were gone over, and whether π̂ was a matrix, and why.
+    """Say where the draws were, how they were read, and whether π̂ was a matrix, and why.
 
-    ``matrix`` is where the search that won had one made, "memory" or a device.
+    ``matrix`` says where the winning search made a matrix: "memory" or a device.
     """
     if evidence.lacking is not None:
         return _LACKING
@@ -31,7 +31,7 @@ def way_taken(evidence: Evidence, matrix: str | None = None) -> str:
 
 
 def is_plain(said: str) -> bool:
-    """Whether everything was simply held, so that there is nothing to tell at a terminal."""
+    """Whether everything was in memory, so that a terminal need not show how it was read."""
     return said in (_GIVEN, _LACKING) or (
         said.startswith(f"{_HELD};") and "never formed" not in said
     )
