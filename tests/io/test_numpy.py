@@ -101,6 +101,16 @@ class TestNpy:
             read_table(write(npy(shape=shape)))
         assert "\n" not in str(error.value)
 
+    def test_records_that_are_no_draws(self, save, write):
+        records = np.zeros(3, [("a", "i4"), ("b", "f8")])
+        with pytest.raises(FileError, match=r"it holds 'a' \(3,\) int, 'b' \(3,\) float"):
+            read_table(save(records))
+        with pytest.raises(FileError, match="Python objects"):
+            read_table(save(np.zeros(3, [("a", "O")])))
+        cut = write(save(records).read_bytes()[:-1])
+        with pytest.raises(FileError, match="truncated or corrupt"):
+            read_table(cut)
+
     @pytest.mark.parametrize("shape", ["(0, 4611686018427387903)", f"({2**61}, 0, {2**61})"])
     def test_empty_and_enormous(self, write, shape):
         with pytest.raises((FileError, InvalidValueError)):

@@ -60,7 +60,7 @@ def _header(stream: IO[bytes], size: int, what: str) -> _Header:
     row = math.prod(shape[1:]) * dtype.itemsize
     if dtype.names is not None and shape == (0,) and row > 0:
         shape = (max(held, 0) // row,)
-    elif math.prod(shape) * dtype.itemsize != held and dtype.kind in _KINDS:
+    elif math.prod(shape) * dtype.itemsize != held and not dtype.hasobject:
         whole = held // row if row and not fortran else 0
         kept = f"; the first {whole} of {shape[0]} rows are whole" if 0 < whole < shape[0] else ""
         raise FileError(
@@ -107,10 +107,10 @@ def npy_variables(path: str) -> Variables:
         for name in head.dtype.names or ("",):
             _check_kind(head.dtype[name].base if name else head.dtype, what)
         array: NDArray[Any]
-        if head.n_bytes:
-            array = np.memmap(path, head.dtype, "r", head.offset, head.shape, head.order)
-        else:
-            with library_errors(what):  # (0, 2**61): no bytes, and still too large for NumPy
+        with library_errors(what):  # (0, 2**61): no bytes, and still too large for NumPy
+            if head.n_bytes:
+                array = np.memmap(path, head.dtype, "r", head.offset, head.shape, head.order)
+            else:
                 array = np.empty(head.shape, head.dtype)
 
     def read(name: str, box: Box) -> NDArray[Any]:

@@ -37,9 +37,9 @@ def variables_of(data: Any) -> Variables | None:
         found = [_of_array(name, data)]
         found += [_of_array(str(k), v) for k, v in data.coords.items() if str(k) != name]
     elif hasattr(data, "varnames") and callable(getattr(data, "get_values", None)):  # MultiTrace
-        found = list(_of_traces(data))
+        found = _by_chain(_of_traces(data))
     elif callable(getattr(data, "get_samples", None)) and not hasattr(data, "keys"):  # NumPyro
-        found = list(_of_samples(data))
+        found = _by_chain(data.get_samples(group_by_chain=True))
     elif callable(getattr(data, "draws_xr", None)):  # CmdStanPy
         found = list(of_dataset(data.draws_xr()))
     elif isinstance(data, Mapping):
@@ -98,23 +98,26 @@ def variable(name: str, array: Any, dims: tuple[str, ...] | None = None) -> Vari
     return Variable(name, shape, dtype, read, dims, attributes=getattr(array, "attrs", {}))
 
 
-def _of_traces(data: Any) -> Iterator[Variable]:
+def _of_traces(data: Any) -> dict[str, Any]:
+    """The arrays (chain, draw, ...) of a MultiTrace whose chains are of equal length."""
+    found = {}
     for name in data.varnames:
         chains = [np.asarray(part) for part in data.get_values(name, combine=False, squeeze=False)]
         if len({part.shape for part in chains}) == 1:
-            array = np.stack(chains)
-            yield variable(str(name), array, _dims("chain", "draw", ndim=array.ndim))
+            found[name] = np.stack(chains)
+    return found
 
 
-def _of_samples(data: Any) -> Iterator[Variable]:
-    samples = data.get_samples(group_by_chain=True)
+def _by_chain(samples: Any) -> list[Variable]:
+    """Return arrays (chain, draw, ...) as variables."""
     if not isinstance(samples, Mapping):
         raise InvalidTypeError(
-            f"{type(data).__name__}.get_samples() must give a dict of arrays; got "
-            f"{type(samples).__name__}."
+            f"`get_samples` must give a dict of arrays; got {type(samples).__name__}."
         )
-    for name, array in samples.items():
-        yield variable(str(name), array, _dims("chain", "draw", ndim=len(array.shape)))
+    return [
+        variable(str(name), array, _dims("chain", "draw", ndim=len(array.shape)))
+        for name, array in samples.items()
+    ]
 
 
 def of_dict(data: Mapping[Any, Any]) -> list[Variable]:
