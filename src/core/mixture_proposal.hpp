@@ -3,10 +3,7 @@
 // there and the way back are by the same one: what is accepted is decided by exact marginals.
 #pragma once
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
 #include "mixture_linalg.hpp"
@@ -20,7 +17,7 @@ constexpr double kProxyWeight = 0.01;  // the prior mean of a side counts as thi
 class SeedProposal {
  public:
     explicit SeedProposal(const Model& model)
-        : model_(model), df_(model.prior.shape == Shape::full ? model.p + 4.0 : 4.0), log2_const_(model.n + 1) {
+        : model_(model), df_(model.prior.shape == Shape::full ? model.p + 4.0 : 4.0), log_const_(model.n + 1) {
         const auto& log_size = model.partition.log_size;
         const int p = model.p;
         for (int n = 0; n <= model.n; ++n) {
@@ -29,7 +26,7 @@ class SeedProposal {
             if (model.q == p) value += lgamma(half) - lgamma(half - 0.5 * p);
             else value += p * (lgamma(half) - lgamma(half - 0.5));
             if (n > 0) value += log_size[n + 1] - log_size[n];
-            log2_const_[n] = 2 * maths::kLog2E * value;
+            log_const_[n] = value;
         }
     }
 
@@ -64,7 +61,7 @@ class SeedProposal {
         int p() const { return P > 0 ? P : p_; }
         int width() const { return P > 0 ? P : width_; }
 
-        // Twice the logarithm (base 2) of the predictive density, a t density: of all coordinates or of each.
+        // The logarithm of the predictive density, a t density: of all coordinates or of each.
         double look(const double* x) {
             fit = 1;
             for (int i = 0; i < p(); ++i) away[i] = x[i] - mean[i];
@@ -79,8 +76,8 @@ class SeedProposal {
                 fit = width() == 1 ? fit * (1 + part) : fit + part;
             }
             fit = std::min(fit, 1e300);  // cut where it would overflow: the way back is cut alike
-            log_fit = log2(fit);
-            return by.log2_const_[n] - log_det - (by.df_ + n + 1) * log_fit;
+            log_fit = log(fit);
+            return by.log_const_[n] - 0.5 * (log_det + (by.df_ + n + 1) * log_fit);
         }
 
         // Take in the item that `look` looked at.
@@ -103,7 +100,7 @@ class SeedProposal {
         const SeedProposal& by;
         const int p_, width_;  // of `mean`; of a row of `inverse`
         int n = 0;
-        double log_det = 0;  // base 2, of the scale matrix, relative to that of no items
+        double log_det = 0;  // of the scale matrix, relative to that of no items
         double share = kProxyWeight / (kProxyWeight + 1), fit = 1, log_fit = 0;  // share: k / (k + 1)
         std::vector<double> mean, away, pull, inverse;
     };
@@ -118,48 +115,26 @@ class SeedProposal {
         right.take();
         // One logarithm for many factors: the product is moved into the sum every 16th time.
         double log_q = 0, product = 1;
-        Rng random = rng ? *rng : Rng(0);
         for (std::size_t a = 0; a < queue.size(); ++a) {
             const double* x = model_.item(queue[a]);
-            const double log_odds = std::clamp(0.5 * (right.look(x) - left.look(x)), -400.0, 400.0);
-            const double odds = exp2(log_odds), chance = 1 / (1 + odds);
+            const double odds = exp(std::clamp(right.look(x) - left.look(x), -300.0, 300.0)), chance = 1 / (1 + odds);
             char& to = side[queue[a]];
-            if (rng) to = random.uniform() >= chance;
-            if (to) {
-                product *= odds * chance;
-                right.take();
-            } else {
-                product *= chance;
-                left.take();
-            }
+            if (rng) to = rng->uniform() >= chance;
+            product *= to ? odds * chance : chance;
+            (to ? right : left).take();
             if (product < 1e-150 || a % 16 == 15) {
                 log_q += log(product);
                 product = 1;
                 if (log_q <= floor) break;
             }
         }
-        if (rng) *rng = random;
         return log_q + log(product);
-    }
-
-    // Base 2 logarithm and exponential to five digits, without branches.
-    static double log2(double x) {
-        const auto bits = std::bit_cast<std::int64_t>(x);
-        const double m = std::bit_cast<double>((bits & 0xfffffffffffff) | (std::int64_t{1023} << 52)) - 1, m2 = m * m;
-        const double series =
-            (1.442683 - m * 0.720443) + m2 * ((0.469304 - m * 0.303394) + m2 * (0.146437 - m * 0.034596));
-        return static_cast<double>((bits >> 52) - 1023) + m * series;
-    }
-    static double exp2(double x) {
-        const double shifted = x + maths::kRound, r = x - (shifted - maths::kRound), r2 = r * r;
-        const double series = (1 + r * 0.693147) + r2 * ((0.240221 + r * 0.055503) + r2 * (0.009676 + r * 0.00134));
-        return series * std::bit_cast<double>((std::bit_cast<std::int64_t>(shifted) + 1023) << 52);
     }
 
     const Model& model_;
     const double df_;                 // of the prior of a side's precision: the least with some finite moments
-    std::vector<double> log2_const_;  // of a squared predictive by size, the weight of one more item included
-    std::vector<double> inverse_;     // (p, q) of the scale matrix
+    std::vector<double> log_const_;  // of a predictive by size, the weight of one more item included
+    std::vector<double> inverse_;    // (p, q) of the scale matrix
 };
 
 }  // namespace partita

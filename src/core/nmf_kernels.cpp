@@ -15,91 +15,33 @@ constexpr int kHalvings = 8;        // of a step, before it is given up
 
 // ---- least squares ----
 
-// Four rows of V for each pass over two rows of the result, some columns at a time so that those stay in the cache.
-void multiply(Matrix<const double> X, Matrix<const double> V, Matrix<double> out) {
-    constexpr size_t kColumns = 256;
-    const size_t n = V.cols, m = V.rows, rank = X.rows;
-    for (size_t from = 0; from < n; from += kColumns) {
-        const size_t width = n - from < kColumns ? n - from : kColumns;
-        for (size_t k = 0; k < rank; ++k)
-            for (size_t i = 0; i < width; ++i) out.data[k * n + from + i] = 0;
-        size_t j = 0;
-        for (; j + 4 <= m; j += 4) {
-            const double* __restrict v = V.data + j * n + from;
-            size_t k = 0;
-            for (; k + 2 <= rank; k += 2) {
-                const double *x = X.data + k * m + j, *y = x + m;
-                const double x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3], y0 = y[0], y1 = y[1], y2 = y[2], y3 = y[3];
-                double* __restrict a = out.data + k * n + from;
-                double* __restrict b = a + n;
-                for (size_t i = 0; i < width; ++i) {
-                    const double v0 = v[i], v1 = v[i + n], v2 = v[i + 2 * n], v3 = v[i + 3 * n];
-                    a[i] += (x0 * v0 + x1 * v1) + (x2 * v2 + x3 * v3);
-                    b[i] += (y0 * v0 + y1 * v1) + (y2 * v2 + y3 * v3);
-                }
-            }
-            if (k < rank) {
-                const double* x = X.data + k * m + j;
-                const double x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
-                double* __restrict a = out.data + k * n + from;
-                for (size_t i = 0; i < width; ++i)
-                    a[i] += (x0 * v[i] + x1 * v[i + n]) + (x2 * v[i + 2 * n] + x3 * v[i + 3 * n]);
-            }
+// Four rows of V at a time, and so few columns that those of the result stay in the cache.
+void multiply(Matrix<const double> X, Matrix<const double> V, Matrix<double> out, size_t first, size_t last) {
+    const size_t n = V.cols, m = V.rows;
+    for (size_t k = 0; k < X.rows; ++k)
+        for (size_t i = first; i < last; ++i) out.data[k * n + i] = 0;
+    for (size_t j = 0; j < m; j += 4) {
+        const size_t left = m - j, b = left > 1 ? n : 0, c = left > 2 ? 2 * n : 0, d = left > 3 ? 3 * n : 0;
+        const double* __restrict v = V.data + j * n;
+        for (size_t k = 0; k < X.rows; ++k) {
+            const double* x = X.data + k * m + j;
+            const double x0 = x[0], x1 = b ? x[1] : 0, x2 = c ? x[2] : 0, x3 = d ? x[3] : 0;
+            double* __restrict a = out.data + k * n;
+            for (size_t i = first; i < last; ++i)
+                a[i] += (x0 * v[i] + x1 * v[i + b]) + (x2 * v[i + c] + x3 * v[i + d]);
         }
-        for (; j < m; ++j)
-            for (size_t k = 0; k < rank; ++k) {
-                const double x = X.data[k * m + j];
-                const double* __restrict v = V.data + j * n + from;
-                double* __restrict a = out.data + k * n + from;
-                for (size_t i = 0; i < width; ++i) a[i] += x * v[i];
-            }
     }
 }
 
-template <int kRows, int kColumns>
-[[gnu::always_inline]] inline void dots(const double* x, const double* y, size_t n, double* out, size_t stride) {
-    using Vector = Lanes<double>;
-    Vector sums[kRows][kColumns] = {};
-    const auto add = [&](auto get) __attribute__((always_inline)) {
-        Vector right[kColumns];
-        for (int b = 0; b < kColumns; ++b) right[b] = get(y + b * n);
-        for (int a = 0; a < kRows; ++a) {
-            const Vector left = get(x + a * n);
-            for (int b = 0; b < kColumns; ++b) sums[a][b] += left * right[b];
-        }
-    };
-    size_t i = 0;
-    for (; i + kDoubles <= n; i += kDoubles) add([=](const double* row) { return Vector::load(row + i); });
-    if (i < n) add([=](const double* row) { return Vector::some(row + i, n - i); });
-    for (int a = 0; a < kRows; ++a)
-        for (int b = 0; b < kColumns; ++b) out[a * stride + b] = sums[a][b].sum();
-}
-
-void multiply_rows(Matrix<const double> X, Matrix<const double> Y, Matrix<double> out) {
-    const size_t n = X.cols;
-    for (size_t a = 0; a < X.rows; a += 2)
-        for (size_t b = 0; b < Y.rows; b += 2) {
-            const double *x = X.data + a * n, *y = Y.data + b * n;
-            double* to = out.data + a * Y.rows + b;
-            const bool two = a + 1 < X.rows, wide = b + 1 < Y.rows;
-            if (two && wide) dots<2, 2>(x, y, n, to, Y.rows);
-            else if (two) dots<2, 1>(x, y, n, to, Y.rows);
-            else if (wide) dots<1, 2>(x, y, n, to, Y.rows);
-            else dots<1, 1>(x, y, n, to, Y.rows);
-        }
-}
-
-// Columns `first` and on of a few rows, copied into rows of kWidth numbers that end in zeros, and back.
-template <size_t kWidth>
+// Columns `first` and on of a few rows, copied into rows of kSwept numbers that end in zeros, and back.
 void take(const double* from, size_t rows, size_t n, size_t first, size_t count, double* to) {
     for (size_t k = 0; k < rows; ++k)
-        for (size_t i = 0; i < kWidth; ++i) to[k * kWidth + i] = i < count ? from[k * n + first + i] : 0.0;
+        for (size_t i = 0; i < kSwept; ++i) to[k * kSwept + i] = i < count ? from[k * n + first + i] : 0.0;
 }
 
-template <size_t kWidth>
 void give(const double* from, size_t rows, size_t n, size_t first, size_t count, double* to) {
     for (size_t k = 0; k < rows; ++k)
-        for (size_t i = 0; i < count; ++i) to[k * n + first + i] = from[k * kWidth + i];
+        for (size_t i = 0; i < count; ++i) to[k * n + first + i] = from[k * kSwept + i];
 }
 
 void sweep(Matrix<const double> P, Matrix<const double> G, Matrix<double> B, size_t free, int n_sweeps, size_t first,
@@ -108,8 +50,8 @@ void sweep(Matrix<const double> P, Matrix<const double> G, Matrix<double> B, siz
     constexpr size_t kVectors = kSwept / kDoubles;
     const size_t rank = B.rows, n = B.cols;
     double *p = scratch, *b = scratch + rank * kSwept;
-    take<kSwept>(P.data, rank, n, first, count, p);
-    take<kSwept>(B.data, rank, n, first, count, b);
+    take(P.data, rank, n, first, count, p);
+    take(B.data, rank, n, first, count, b);
     for (int done = 0; done < n_sweeps; ++done)
         for (size_t k = 0; k < free; ++k) {
             const double* g = G.data + k * rank;
@@ -131,7 +73,7 @@ void sweep(Matrix<const double> P, Matrix<const double> G, Matrix<double> B, siz
                 larger(Vector::load(at) + rest[v] * inverse, Vector{}).store(at);
             }
         }
-    give<kSwept>(b, rank, n, first, count, B.data);
+    give(b, rank, n, first, count, B.data);
 }
 
 // ---- divergences ----
@@ -354,7 +296,7 @@ double divergence(BlockFactor<double> A, BlockColumns<double> V, Matrix<const do
 }  // namespace
 
 const NmfKernels nmf_kernels{
-    multiply, multiply_rows, sweep, step<double>, step<float>, divergence,
+    multiply, sweep, step<double>, step<float>, divergence,
 };
 
 }  // namespace partita::PARTITA_ISA

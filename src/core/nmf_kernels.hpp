@@ -49,8 +49,9 @@ constexpr std::size_t scratch_size(std::size_t rank, std::size_t longest) {
 constexpr std::size_t kSwept = 32;  // items that a call of `sweep` works on
 
 struct NmfKernels {
-    void (*multiply)(Matrix<const double> X, Matrix<const double> V, Matrix<double> out);       // X V
-    void (*multiply_rows)(Matrix<const double> X, Matrix<const double> Y, Matrix<double> out);  // X Y^T
+    // Columns `first` to `last` - 1 of X V, for X of few rows: BLAS takes twice as long.
+    void (*multiply)(Matrix<const double> X, Matrix<const double> V, Matrix<double> out, std::size_t first,
+                     std::size_t last);
     // Lowers 1/2 tr(B^T G B) - tr(P^T B) over B >= 0 by coordinates, a row at a time; rows from `free` on stay.
     // For the `count` items from `first` on, at most kSwept.
     void (*sweep)(Matrix<const double> P, Matrix<const double> G, Matrix<double> B, std::size_t free, int n_sweeps,

@@ -80,11 +80,19 @@ class Problem:
 
     def times(self, X: Matrix) -> Matrix:
         """X V for X of shape (r, n)."""
-        return np.asarray(X @ self.matrix)
+        return _core.nmf_product(X, self.matrix, native_stop())
 
-    def alternate(self, A: Matrix, B: Matrix, fixed: int, n_sweeps: int) -> float:
-        """Lower B, then A, in place towards least squares; the last rows of B stay."""
-        return _core.nmf_alternate(self.matrix, self.norm2, fixed, n_sweeps, A, B, native_stop())
+
+def alternate(problem: Any, A: Matrix, B: Matrix, fixed: int, n_sweeps: int) -> float:
+    """Lower B, then A, in place; half the squared distance of V from AᵀB. The last rows of B stay.
+
+    ``problem`` has ``times`` and ``norm2``, as :class:`Problem` and ``Target`` do.
+    """
+    stop = native_stop()
+    _core.nmf_sweep(problem.times(A), A @ A.T, B, B.shape[0] - fixed, n_sweeps, stop)
+    P, G = problem.times(B), B @ B.T
+    _core.nmf_sweep(P, G, A, A.shape[0], n_sweeps, stop)
+    return 0.5 * float(problem.norm2 - 2.0 * np.vdot(P, A) + np.vdot(G, A @ A.T))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from partita import _core
-from partita.nmf.descent import Fit, Method, balanced, descend
+from partita.nmf.descent import Fit, Method, alternate, balanced, descend
 from partita.nmf.model import Factors
 from partita.parallel import native_stop
 
@@ -45,7 +45,8 @@ class Squares(Method):
 
     def step(self, problem: Any, blocks: Blocks, is_rough: bool) -> float:
         """One alternation, H then W."""
-        return float(problem.alternate(*blocks, self.fixed, N_SWEEPS))
+        A, B = blocks
+        return alternate(problem, A, B, self.fixed, N_SWEEPS)
 
     def value(self, problem: Any, blocks: Blocks) -> float:
         """½ ‖V - AᵀB‖²."""

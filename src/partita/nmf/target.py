@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from partita import _core, devices, validate
+from partita import devices, validate
 from partita.devices import to_host
 from partita.draws import pick_items
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.nmf.model import DEVICE_BLOCK, Factors, namespace
-from partita.parallel import blocks, item_blocks, map_items, native_stop
+from partita.parallel import blocks, item_blocks, map_items
 from partita.similarity import Similarity
 from partita.similarity._counting import block as count
 
@@ -125,14 +125,6 @@ class Target:
         xp = namespace(self.array)
         product = xp.astype(self.put(X), self.array.dtype) @ self.array
         return np.asarray(to_host(product), dtype=np.float64)
-
-    def alternate(self, A: Matrix, B: Matrix, fixed: int, n_sweeps: int) -> float:
-        """Lower B, then A, in place towards least squares; the last rows of B stay."""
-        stop = native_stop()
-        _core.nmf_sweep(self.times(A), A @ A.T, B, B.shape[0] - fixed, n_sweeps, stop)
-        P, G = self.times(B), B @ B.T
-        _core.nmf_sweep(P, G, A, A.shape[0], n_sweeps, stop)
-        return 0.5 * (self.norm2 - 2.0 * float(np.vdot(P, A)) + float(np.vdot(G, A @ A.T)))
 
     @cached_property
     def norm2(self) -> float:
