@@ -127,7 +127,7 @@ class Method(ABC):
     every: int = 10
 
     @abstractmethod
-    def begin(self, problem: Problem, A: Matrix, B: Matrix) -> Iterator[Blocks]:
+    def begin(self, problem: Problem, blocks: Blocks) -> Iterator[Blocks]:
         """Yield where a restart may begin: each is fitted roughly, and the best goes on."""
 
     @abstractmethod
@@ -190,11 +190,11 @@ def descend(
     return Fit(blocks, max(objective, 0.0), fit.n_iter + n_iter, converged)
 
 
-def begun(problem: Problem, method: Method, A: Matrix, B: Matrix) -> Fit:
+def begun(problem: Problem, method: Method, blocks: Blocks) -> Fit:
     """A rough fit of one restart: the better of what its beginnings lead to."""
     fits = (
-        descend(problem, Fit(blocks, method.value(problem, blocks)), ROUGH, method)
-        for blocks in method.begin(problem, A, B)
+        descend(problem, Fit(begin, method.value(problem, begin)), ROUGH, method)
+        for begin in method.begin(problem, blocks)
     )
     return min(fits, key=lambda fit: fit.objective)
 

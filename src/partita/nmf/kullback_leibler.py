@@ -49,9 +49,10 @@ class Divergence(Method):
     every: int = 3
     theta: float = 0.0
 
-    def begin(self, problem: Problem, A: Matrix, B: Matrix) -> Iterator[Blocks]:
+    def begin(self, problem: Problem, blocks: Blocks) -> Iterator[Blocks]:
         """The least-squares fit; and some multiplicative updates."""
-        yield lifted(*balanced(*near(problem, A, B)))
+        yield lifted(*balanced(*near(problem, blocks)))
+        A, B = blocks
         stop, size = native_stop(), np.sqrt(problem.total / max(float((A.T @ B).sum()), 1e-300))
         A, B = A * size, B * size
         for _ in range(N_UPDATES):

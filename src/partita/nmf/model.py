@@ -56,7 +56,7 @@ class Model:
     fitted : callable
         Factors to (A, B), (..., r, n), with AᵀB for π̂; by default Wᵀ and H.
     begins_at : str, optional
-        The model whose whole ``fast`` fit is the start, so that this one never ends worse.
+        The model whose whole ``fast`` fit is a start too, so that this one never ends worse.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """``offset``: π̂ ≈ WH + o1ᵀ by least squares (Badea 2008).
 
-For ``solver="fast"`` o is one more column of W whose row of H stays at 1. It begins at the ``ls``
-fit of the same start with o = 0. From there coordinate descent only descends, so it never ends
-worse than ``ls``, which it contains.
+For ``solver="fast"`` o is one more column of W whose row of H stays at 1. Every restart is the
+better of two: one begins at the ``ls`` fit of the same start with o = 0 and only descends, so it
+never ends worse than ``ls``; one begins after some multiplicative updates.
 """
 
 from __future__ import annotations
