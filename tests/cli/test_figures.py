@@ -93,13 +93,6 @@ def test_report(shell, folder):
     assert '"crab 23"' in text
 
 
-def test_run_reports(shell, folder):
-    out = folder / "run.html"
-    words = ["run", folder / "data.csv", "--n-draws", 40, "--n-burn", 10, "--seed", 0]
-    shell(*words, "--report", out, "-o", folder / "estimate.csv", "--prior", "conjugate")
-    assert "partita run " in out.read_text(encoding="utf-8")
-
-
 def test_the_density_says_its_prior(shell, tmp_path):
     X = np.r_[np.zeros(12), np.full(12, 5.0)] + np.random.default_rng(0).normal(size=24)
     np.savetxt(tmp_path / "x.csv", X, header="x", comments="")

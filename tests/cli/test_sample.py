@@ -83,7 +83,9 @@ def test_run_goes_on_with_chains_of_unequal_length(table, tmp_path, capsys, monk
     first = answer["parameters"][0]
     assert (first["parameter"], first["matched"]) == ("mean[a]", 1.0)
     assert first["hdi_low"] < 0 < first["hdi_high"]
-    assert "What the clusters are like" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "partita run " in text
+    assert "What the clusters are like" in text
 
 
 @pytest.mark.parametrize(
