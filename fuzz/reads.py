@@ -42,12 +42,6 @@ def estimate(path: Path) -> None:
     repr(found)
 
 
-def written(path: Path) -> None:
-    found = reading.estimate(str(path))
-    assert len(found.to_frame()) == found.labels.size == found.sizes.sum()
-    repr(found)
-
-
 def weights(path: Path) -> None:
     assert partita.io.read_weights(path).array.ndim == 3
 
@@ -135,7 +129,6 @@ READ: dict[str, Target] = {
     "data": Target(read=data),
     "similarity": Target(read=similarity),
     "estimate": Target(read=estimate, archive=True),
-    "written": Target(read=written),
     "checkpoint": Target(read=resumed, archive=True),
     "run": Target(read=started, archive=True),
     "weights": Target(read=weights),

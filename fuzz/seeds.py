@@ -218,17 +218,6 @@ def estimate() -> list[bytes]:
     return found
 
 
-def written() -> list[bytes]:
-    import partita as pt
-    from partita.cli.commands import result_of
-
-    draws, found = pt.Draws(np.tile(LABELS, (4, 1))), []
-    for search in ("average", pt.search.NMF("ls", ranks=(2, 3), n_init=1)):
-        best = pt.estimate(draws, loss="binder", search=search, rng=0, n_jobs=1)
-        found.append(result_of(best).text("json").encode())
-    return found
-
-
 def state() -> list[bytes]:
     import reads
 
@@ -257,7 +246,6 @@ ALL: dict[str, tuple[str, Callable[[], list[bytes]]]] = {
     "data": ("a.csv", data),
     "similarity": ("a.csv", similarity),
     "estimate": ("a.npz", estimate),
-    "written": ("a.json", written),
     "checkpoint": ("chain-0.npz", state),
     "run": ("run.npz", run),
     "weights": ("a.npz", weights),

@@ -1,9 +1,9 @@
 """The shell: ``partita COMMAND ...``.
 
-``options`` declares what every command takes and ``commands`` holds what each does; ``aims``,
-``reading`` and ``writing`` are what they share. Modules are imported when they are needed, so that
-``--help`` and ``--version`` answer at once. An error is one line on stderr and exit code 2, never
-a traceback.
+``options`` declares what every command takes; ``commands``, ``sampling``, ``figures`` and
+``judgement`` hold what each does; ``aims``, ``reading`` and ``writing`` are what they share.
+Modules are imported when they are needed, so that ``--help`` and ``--version`` answer at once. An
+error is one line on stderr and exit code 2, never a traceback.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from partita._version import __version__
 from partita.cli import interrupts, writing
 
 if TYPE_CHECKING:
+    import argparse
+
     from partita.cli.options import Parser
 
 COMMANDS = {
@@ -36,6 +39,12 @@ COMMANDS = {
     "info": "what is in a file of draws, and what was assumed when reading it",
     "completion": "a script that completes these words in bash, zsh or fish",
 }
+_ELSEWHERE = {
+    "sample": "sampling",
+    "run": "sampling",
+    "plot": "figures",
+    "uncertainty": "judgement",
+}  # modules of those that are not in ``commands``
 _NO_THREAD = "can't start new thread"  # Python says so in a plain RuntimeError
 
 
@@ -104,8 +113,6 @@ def _dispatch(words: list[str]) -> int:
         return 0
     if not words or words[0] not in COMMANDS:
         return _without_command(words)
-    from partita.cli import commands
-
     arguments = parser_of(words[0]).parse_args(words[1:])
     arguments.words, arguments.command = words, words[0]
     warnings.showwarning = lambda message, *_, **__: writing.say(f"partita: warning: {message}")
@@ -118,7 +125,7 @@ def _dispatch(words: list[str]) -> int:
     try:
         writing.check_output(arguments)
         with announced(words[0]):
-            getattr(commands, words[0])(arguments)
+            _command(words[0])(arguments)
     finally:
         Progress.is_hidden = False
     if sys.stdout is not None:
@@ -128,9 +135,16 @@ def _dispatch(words: list[str]) -> int:
 
 def parser_of(name: str) -> Parser:
     """Return the parser of one command."""
-    from partita.cli import commands, options
+    from partita.cli import options
 
-    return options.parser_of(name, getattr(commands, name).__doc__)
+    return options.parser_of(name, _command(name).__doc__)
+
+
+def _command(name: str) -> Callable[[argparse.Namespace], None]:
+    """What a command does; its docstring is what ``--help`` says of it."""
+    found: Callable[[argparse.Namespace], None]
+    found = getattr(import_module(f"partita.cli.{_ELSEWHERE.get(name, 'commands')}"), name)
+    return found
 
 
 def _without_command(words: list[str]) -> int:

@@ -1,8 +1,8 @@
 """What each command does: read, call the verb of the same name, write.
 
 Every function imports what it needs when it is called, so that ``partita estimate`` waits for no
-library that it does not use. Its docstring is what ``--help`` says of the command. ``figures`` and
-``judgement`` hold two commands that have much to choose from.
+library that it does not use. Its docstring is what ``--help`` says of the command. ``sampling``,
+``figures`` and ``judgement`` hold those that have much to do or to choose from.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-import warnings
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from partita import validate
 from partita.cli import aims, cluster, reading, writing
 from partita.cli.writing import Result
-from partita.errors import PartitaWarning
 
 if TYPE_CHECKING:
     from partita.draws import Draws
@@ -38,15 +36,18 @@ def estimate(arguments: argparse.Namespace) -> None:
     factorises = any(isinstance(one, search.NMF) for one in search.resolve(how["search"]))
     with cluster.connected(arguments, shares=factorises and not arguments.method) as n_jobs:
         best = estimate(reading.draws_or_similarity(arguments), **how, n_jobs=n_jobs)
-    writing.write_all(lambda: _save(best, arguments), lambda: _show(best, arguments))
+    writing.write_all(
+        lambda: save_estimate(best, arguments), lambda: show_estimate(best, arguments)
+    )
 
 
-def _save(best: Estimate, arguments: argparse.Namespace) -> None:
+def save_estimate(best: Estimate, arguments: argparse.Namespace) -> None:
+    """Keep an estimate in the file of ``--save``, if one is named."""
     if arguments.save:
         writing.save(arguments.save, best.save, "The whole estimate", arguments)
 
 
-def _show(
+def show_estimate(
     best: Estimate, arguments: argparse.Namespace, found: ClusterParameters | None = None
 ) -> None:
     """Write an estimate, an item a row, and what its clusters are like if that is known."""
@@ -84,9 +85,23 @@ def _show(
     if about["evidence"] and not is_plain(about["evidence"]):
         head.append(about["evidence"])
     if found is not None:
-        head += _means(found)
+        head += means_text(found)
         about["parameters"] = writing.records_of(writing.columns_of(found.summary()))
     writing.show(Result(columns, about, "items", head), arguments, f"{clusters}, {expected}")
+
+
+def means_text(found: ClusterParameters) -> list[str]:
+    """Lines that say where the clusters lie, of those that a terminal has room for."""
+    table = found[["mean", "matched_share"]].summary()["mean"].unstack("parameter", sort=False)
+    shown = table.iloc[:_DESCRIBED, :_DESCRIBED]
+    lines = ["cluster means"]
+    for name, row in shown.iterrows():
+        values = ", ".join(
+            f"{str(entry).removeprefix('mean[').removesuffix(']')} {value:.4g}"
+            for entry, value in row.items()
+        )
+        lines.append(f"  {name}: {values}")
+    return lines if len(shown) == len(table) else [*lines, "  ... (--report has all)"]
 
 
 def _proved(best: Estimate) -> str:
@@ -250,110 +265,7 @@ def info(arguments: argparse.Namespace) -> None:
     writing.show(Result(columns, about, head=head and ["assumed", *head]), arguments)
 
 
-def sample(arguments: argparse.Namespace) -> None:
-    """Sample the partition of the rows of a data file under a mixture of Gaussians.
-
-    With --checkpoint a run that was stopped or killed goes on, called again with the same words, to
-    the draws it would have given. Ctrl-C keeps the draws that are done.
-    """
-    from partita.cli.data import read_data
-
-    draws = _sample(read_data(arguments), arguments)
-    writing.save(arguments.output, draws.save, repr(draws), arguments)
-
-
-def _sample(data: Any, arguments: argparse.Namespace) -> Draws:
-    from partita.mixture import sample_mixture
-
-    return sample_mixture(
-        data,
-        n_draws=arguments.n_draws,
-        n_burn=arguments.n_burn,
-        thin=arguments.thin,
-        n_chains=arguments.n_chains,
-        **aims.model_of(arguments),
-        concentration=arguments.concentration,
-        start=arguments.start,
-        rng=arguments.seed,
-        n_jobs=arguments.n_jobs,
-        checkpoint=arguments.checkpoint,
-    )
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """From a data file to a partition: sample a mixture of Gaussians, then estimate.
-
-    The estimate is printed; --save-draws keeps the draws as well, for the other commands, and
-    --report writes a page about it all.
-    """
-    from partita.cli.data import read_data
-    from partita.estimation import estimate
-
-    how = aims.keywords(arguments)  # before the sampling, so that a slip costs no time
-    if arguments.seed is None and not arguments.checkpoint:
-        how["rng"] = arguments.seed = validate.seed(None)  # so that the report can say it
-    data = read_data(arguments)
-    draws = _sample(data, arguments)
-    if arguments.save_draws:
-        writing.save(arguments.save_draws, draws.save, repr(draws), arguments)
-    with warnings.catch_warnings():
-        # The quick look at the chains; the thorough one follows.
-        warnings.filterwarnings("ignore", r".*See partita\.diagnose", PartitaWarning)
-        best = estimate(draws, **how, n_jobs=arguments.n_jobs)
-    _warn_of_the_chains(best, draws, arguments.n_jobs)
-    model = {"prior": "independent", **aims.model_of(arguments)}
-    found = _parameters_of_components(best, draws, data, best.seed)
-    page, words = arguments.report, {"density": model, "params": found}
-    writing.write_all(
-        lambda: _save(best, arguments),
-        lambda: _report(best, draws, data, arguments, page, **words) if page else None,
-        lambda: _show(best, arguments, found),
-    )
-
-
-def _parameters_of_components(
-    best: Estimate, draws: Draws, data: Any, seed: int | None
-) -> ClusterParameters:
-    """What the clusters of an estimate are like, by the means of their items' components."""
-    from partita.mixture import component_parameters
-    from partita.parameters import cluster_parameters
-
-    params = component_parameters(draws, data, rng=seed)
-    found = cluster_parameters(best, draws, params, method="items")
-    names = [str(name) for name in getattr(data, "columns", range(found.sizes["column"]))]
-    return found.assign_coords(column=names, other_column=names)
-
-
-def _means(found: ClusterParameters) -> list[str]:
-    """Lines that say where the clusters lie, of those that a terminal has room for."""
-    table = found[["mean", "matched_share"]].summary()["mean"].unstack("parameter", sort=False)
-    shown = table.iloc[:_DESCRIBED, :_DESCRIBED]
-    lines = ["cluster means"]
-    for name, row in shown.iterrows():
-        values = ", ".join(
-            f"{str(entry).removeprefix('mean[').removesuffix(']')} {value:.4g}"
-            for entry, value in row.items()
-        )
-        lines.append(f"  {name}: {values}")
-    return lines if len(shown) == len(table) else [*lines, "  ... (--report has all)"]
-
-
-def _warn_of_the_chains(best: Estimate, draws: Draws, n_jobs: int) -> None:
-    """Say on stderr what the report would: that chains disagree, or that draws are too few."""
-    import numpy as np
-
-    from partita.diagnostics import diagnose
-
-    far = "vi" if getattr(best.loss, "needs", "") == "similarity" else best.loss
-    with np.errstate(invalid="ignore"):  # traces may hold infinities, whose moments are nan
-        found = diagnose(draws, best, loss=far, n_jobs=n_jobs)
-    if not found.trusted:
-        writing.say(f"partita: warning: {found.verdict}")
-        for reason in (*found.disagreements, *found.shortages):
-            writing.say(f"- {reason}", indent="  ")
-
-
-def _report(
+def write_report(
     best: Estimate, draws: Draws, data: Any, arguments: argparse.Namespace, path: str, **words: Any
 ) -> None:
     """Write the page, with the command that would write it again."""
@@ -380,7 +292,7 @@ def report(arguments: argparse.Namespace) -> None:
         if arguments.names and draws.item_names is None:
             draws = replace(draws, item_names=tuple(map(str, table.index)))
         best = aims.partition(arguments, draws)
-        _report(
+        write_report(
             best,
             draws,
             table,
@@ -391,24 +303,6 @@ def report(arguments: argparse.Namespace) -> None:
             params=None if arguments.params is None else aims.parameters(arguments, best, draws),
             title=arguments.title,
         )
-
-
-def plot(arguments: argparse.Namespace) -> None:
-    """Draw a figure of draws and their partition as png, svg or pdf."""
-    from partita.cli.figures import plot
-
-    plot(arguments)
-
-
-def uncertainty(arguments: argparse.Namespace) -> None:
-    """Say how sure the partition is: its credible ball, its items, its clusters, its loss.
-
-    Without --table, a summary (JSON: all of ball, clusters, n-clusters, error and items; CSV:
-    items).
-    """
-    from partita.cli.judgement import uncertainty
-
-    uncertainty(arguments)
 
 
 def completion(arguments: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ _UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationD
 
 
 def plot(arguments: argparse.Namespace) -> None:
-    """Draw and write."""
+    """Draw a figure of draws and their partition as png, svg or pdf."""
     import numpy as np
 
     validate.real("dpi", arguments.dpi, low=1, high=2_400)

@@ -19,7 +19,11 @@ _OF_DRAWS = ("chips", "chips-clusters", "modes", "n-clusters", "sensitivity")  #
 
 
 def uncertainty(arguments: argparse.Namespace) -> None:
-    """Judge and write."""
+    """Say how sure the partition is: its credible ball, its items, its clusters, its loss.
+
+    Without --table, a summary (JSON: all of ball, clusters, n-clusters, error and items; CSV:
+    items).
+    """
     if arguments.ball_loss is not None:
         losses.resolve_distance(arguments.ball_loss, name="ball_loss")
     name = arguments.table or ("items" if arguments.format == "csv" else None)
