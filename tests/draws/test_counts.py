@@ -63,18 +63,16 @@ def test_expected_losses_are_those_of_draws_in_memory(labels, several, name):
     np.testing.assert_allclose(found, pt.expected_loss(several, here, loss=name), rtol=1e-12)
 
 
-def test_items_are_as_sure_as_of_draws_in_memory(labels, partition):
-    there, here = (pt.Draws(x, weights=WEIGHTS) for x in (InBlocks(labels), labels))
-    found = pt.item_uncertainty(partition, there).drop(columns=["nearest"], errors="ignore")
-    held = pt.item_uncertainty(partition, here)[found.columns]
-    np.testing.assert_allclose(found.astype(float), held.astype(float), equal_nan=True, rtol=1e-9)
-
-
-def test_sums_over_an_items_own_cells_are_those_of_the_similarity(labels, partition):
+def test_items_are_as_sure_as_the_similarity_and_the_loss_say(labels, partition):
+    draws = pt.Draws(InBlocks(labels))
     matrix = pt.posterior_similarity(labels, kind="dense").to_dense()
-    expected = (matrix * (partition[:, None] == partition)).sum(axis=1)
-    found = pt.draws.own_sums(pt.Draws(InBlocks(labels)), partition)
-    np.testing.assert_allclose(found, expected)
+    together = partition[:, None] == partition
+    expected = (matrix * together).sum(axis=1)
+    np.testing.assert_allclose(pt.draws.own_sums(draws, partition), expected)
+    found = pt.item_uncertainty(partition, draws)
+    others = (expected - 1) / (together.sum(axis=1) - 1)
+    np.testing.assert_allclose(found["own_similarity"], others)
+    assert found["expected_vi"].sum() == pytest.approx(pt.expected_loss(partition, labels))
 
 
 def test_a_table_too_large_for_the_memory_says_what_to_do(labels, partition, monkeypatch):
