@@ -230,7 +230,7 @@ def test_a_file_that_holds_no_estimate_is_refused(draws, tmp_path):
     "search",
     [
         "auto",
-        pt.search.limited("auto", 600.0),
+        pt.search.adapted("auto", time_limit=600.0)[0],
         pt.search.Greedy(effort=0.5, starts=("draws", pt.search.Linkage("average"))),
     ],
 )

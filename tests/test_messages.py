@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import partita as pt
-from partita.search import NMF, Exact, Greedy, limited
+from partita.search import NMF, Exact, Greedy, adapted
 
 
 def test_a_comparison_takes_the_names_of_its_rows(draws):
@@ -25,7 +25,7 @@ def test_a_limit_must_be_a_number(wrong, draws):
         lambda: Greedy(time_limit=wrong),
         lambda: Exact(time_limit=wrong),
         lambda: NMF(time_limit=wrong),
-        lambda: limited("auto", wrong),
+        lambda: adapted("auto", time_limit=wrong),
         lambda: pt.certify(together, draws, time_limit=wrong),
     )
     for call in calls:

@@ -67,7 +67,7 @@ def test_the_ranks_that_were_done_are_as_ever(some, up_after, monkeypatch, where
     draws = places(some, where, monkeypatch)
     search = NMF(model, ranks=(2, 3, 5), n_init=2, **how)
     whole = pt.estimate(draws, search=search, rng=0, n_jobs=1)
-    limited = pt.search.limited(search, 60.0)
+    limited = pt.search.adapted(search, time_limit=60.0)
     assert len(whole.path) == 3
     seen = set()
     for looks in (0, 6**5) if where == "device" else (0, 1, 6, 36, 216, 6**5):

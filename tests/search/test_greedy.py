@@ -189,7 +189,7 @@ def test_a_draw_that_is_repeated_is_one_that_weighs_more():
 @pytest.mark.parametrize("search", [Greedy(), *(pt.search.NAMES[name] for name in RECIPES)])
 def test_no_more_clusters_than_asked_for(name, search):
     draws = pt.datasets.simulate_draws(60, 100, n_clusters=8, noise=0.1, rng=0)
-    (capped,) = pt.search.bounded(search, max_clusters=3)
+    (capped,) = pt.search.adapted(search, max_clusters=3)
     assert pt.estimate(draws, loss=name, search=capped, rng=0).n_clusters <= 3
 
 

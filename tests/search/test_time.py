@@ -12,7 +12,7 @@ import partita as pt
 from partita import losses
 from partita.cli import main
 from partita.errors import PartitaWarning
-from partita.search import NMF, Greedy, limited
+from partita.search import NMF, Greedy, adapted
 
 LATE = "`time_limit` was too short"
 
@@ -44,10 +44,10 @@ def test_every_search_with_a_limit_says_so_once_or_not_at_all(some, name, search
         search = NMF(search.model, ranks=(2, 4), n_init=1)
     if name == "exact":
         pytest.importorskip("highspy")
-    best, said = said_by(some, loss="binder", search=limited(search, 1e-6), rng=0)
+    best, said = said_by(some, loss="binder", search=adapted(search, time_limit=1e-6), rng=0)
     assert len(said) == 1
     assert best.info["cut_short"]
-    best, said = said_by(some, loss="binder", search=limited(search, 600.0), rng=0)
+    best, said = said_by(some, loss="binder", search=adapted(search, time_limit=600.0), rng=0)
     assert not said
     assert "cut_short" not in best.info
 

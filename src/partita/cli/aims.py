@@ -36,12 +36,16 @@ def keywords(arguments: argparse.Namespace, search: str = "auto") -> dict[str, A
             "give `loss` and `search`."
         )
     wanted: Any = arguments.search or ("auto" if arguments.method else search)
-    if arguments.ranks or arguments.n_init is not None or arguments.polish:
-        how = {"ranks": arguments.ranks, "n_init": arguments.n_init, "polish": arguments.polish}
-        wanted = list(searches.factorised(wanted, **how))
     few, exact = arguments.max_clusters, arguments.n_clusters
-    if few is not None or arguments.effort is not None:
-        wanted = list(searches.bounded(wanted, max_clusters=few, effort=arguments.effort))
+    how = {
+        "ranks": arguments.ranks or None,
+        "n_init": arguments.n_init,
+        "polish": arguments.polish or None,
+        "max_clusters": few,
+        "effort": arguments.effort,
+    }
+    if any(value is not None for value in how.values()):
+        wanted = list(searches.adapted(wanted, **how))
     if few is not None and exact is not None and exact > few:
         raise InvalidValueError(
             f"`n_clusters` must be at most `max_clusters`, {few}; got {exact}. Leave one out."

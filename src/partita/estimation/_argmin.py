@@ -119,10 +119,7 @@ def estimate(
     chosen = _servable(meant, evidence)
     seed = validate.seed(rng)
     parts = _usable(searches.resolve(search), evidence, is_auto=search == "auto")
-    if time_limit is not None:
-        parts = tuple(searches.limited(one, time_limit) for one in parts)
-    if device is not None:
-        parts = searches.placed(parts, device)
+    parts = searches.adapted(parts, time_limit=time_limit, device=device)
     if n_clusters is not None:
         validate.integer("n_clusters", n_clusters, most=evidence.n_items)
     asked = _Asked(parts, evidence, seed, n_jobs, n_clusters)
@@ -242,7 +239,8 @@ def _minimise(loss: Loss, asked: _Asked) -> tuple[Estimate, list[str]]:
         if any(end.best for end in ends) and left <= 0:
             said.append(_LATE)
             break
-        own = part if left == np.inf else searches.limited(part, max(left, _LEAST))
+        limit = None if left == np.inf else max(left, _LEAST)
+        (own,) = searches.adapted(part, time_limit=limit)
         own = own if asked.n_clusters is None else searches.exactly(own, asked.n_clusters)
         ends.append(_Found(part, asked.n_clusters))
         _score(own, loss, asked, np.random.default_rng(child), ends[-1])

@@ -7,7 +7,7 @@ to add a search, write one file and one line here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, cast
 
@@ -41,7 +41,7 @@ __all__ = [
     "Sampled",
     "Search",
     "Spectral",
-    "limited",
+    "adapted",
     "name_of",
     "polish",
     "resolve",
@@ -98,75 +98,62 @@ def resolve(search: Any) -> tuple[Search, ...]:
     return (search,)
 
 
-def limited(search: Any, time_limit: float) -> Search:
-    """Return a search that ends after ``time_limit`` seconds with the best so far."""
-    if isinstance(search, str):
-        (search,) = resolve(search)
-    if isinstance(search, Portfolio):
-        tiny = search.tiny and limited(search.tiny, time_limit)
-        return replace(search, tiny=tiny, direct=limited(search.direct, time_limit))
-    if not is_dataclass(search) or not hasattr(search, "time_limit"):
-        able = "'auto', 'greedy', 'nmf-kl' and 'exact'"
-        raise InvalidValueError(
-            f"`time_limit` must go with a search that knows when to stop, such as {able}; got "
-            f"{name_of(cast(Search, search))!r}."
-        )
-    changed: Any = replace(search, time_limit=time_limit)  # type: ignore[type-var]
-    return cast("Search", changed)
+# What may be asked of searches: whether all of several must know it or one will do, and which do.
+_ASKED: Mapping[str, tuple[Callable[[list[bool]], bool], str]] = {
+    "time_limit": (
+        all,
+        "a search that knows when to stop, such as 'auto', 'greedy', 'nmf-kl' and 'exact'",
+    ),
+    "max_clusters": (
+        all,
+        "searches that can keep to it, such as 'greedy', 'average' and 'exact'",
+    ),
+    "effort": (any, "a greedy search, such as 'greedy' or 'salso'"),
+    "device": (any, "a search that can use one, an NMF such as 'nmf-kl'"),
+    "ranks": (any, "a search that factorises, such as 'nmf-kl'"),
+    "n_init": (any, "a search that factorises, such as 'nmf-kl'"),
+    "polish": (any, "a search that factorises, such as 'nmf-kl'"),
+}
 
 
-def placed(searches: tuple[Any, ...], device: str | None) -> tuple[Search, ...]:
-    """Return the searches, with those that can work on a device working on this one."""
-    can = [is_dataclass(one) and hasattr(one, "device") for one in searches]
-    if not any(can):
-        raise InvalidValueError(
-            "`device` must go with a search that can use one, an NMF such as 'nmf-kl'; got "
-            f"{', '.join(repr(name_of(one)) for one in searches)}."
-        )
-    resolve_device(device)
-    pairs = zip(searches, can, strict=True)
-    return tuple(replace(one, device=device) if able else one for one, able in pairs)
+def adapted(search: Any, **asked: Any) -> tuple[Search, ...]:
+    """Return the searches with other settings, those that have them; None leaves one as it is.
 
-
-def factorised(
-    search: Any, *, ranks: Sequence[int] | None = None, n_init: int | None = None,
-    polish: bool = False,
-) -> tuple[Search, ...]:  # fmt: skip
-    """Return the searches, those that are NMF with other ranks and restarts, or polished."""
-    parts = resolve(search)
-    given = {"ranks": ranks, "n_init": n_init, "polish": polish or None}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if changes and not any(isinstance(one, NMF) for one in parts):
-        raise InvalidValueError(
-            f"`{next(iter(changes))}` must go with a search that factorises, such as 'nmf-kl'; got "
-            f"{', '.join(repr(name_of(one)) for one in parts)}."
-        )
-    return tuple(replace(one, **changes) if isinstance(one, NMF) else one for one in parts)
-
-
-def bounded(
-    search: Any, *, max_clusters: int | None = None, effort: float | None = None
-) -> tuple[Search, ...]:
-    """Return the searches with at most so many clusters, the greedy ones with so much effort.
-
-    What ``auto`` does for most losses stands for it.
+    Parameters
+    ----------
+    search : str, Search, or a list of them
+    **asked
+        Any of ``time_limit``, ``max_clusters``, ``effort``, ``device``, ``ranks``, ``n_init`` and
+        ``polish``. Of ``auto``, what it does for most losses stands for it where it is told how
+        many clusters or how much effort.
     """
-    found: list[Any] = [p.direct if isinstance(p, Portfolio) else p for p in resolve(search)]
-    names = ", ".join(repr(name_of(one)) for one in found)
-    if max_clusters is not None:
-        if not all(hasattr(one, "max_clusters") for one in found):
+    found: list[Any] = list(resolve(search))
+    for name, value in asked.items():
+        if value is None:
+            continue
+        if name in ("max_clusters", "effort"):
+            found = [one.direct if isinstance(one, Portfolio) else one for one in found]
+        enough, which = _ASKED[name]
+        can = [is_dataclass(one) and hasattr(one, name) for one in found]
+        if not enough(can):
             raise InvalidValueError(
-                "`max_clusters` must go with searches that can keep to it, such as 'greedy', "
-                f"'average' and 'exact'; got {names}."
+                f"`{name}` must go with {which}; got {', '.join(repr(name_of(s)) for s in found)}."
             )
-        found = [replace(one, max_clusters=max_clusters) for one in found]
-    if effort is not None:
-        if not any(isinstance(one, Greedy) for one in found):
-            raise InvalidValueError(
-                f"`effort` must go with a greedy search, such as 'greedy' or 'salso'; got {names}."
-            )
-        found = [replace(one, effort=effort) if isinstance(one, Greedy) else one for one in found]
+        if name == "device":
+            resolve_device(value)
+        found = [
+            _changed(one, name, value) if is_able else one
+            for one, is_able in zip(found, can, strict=True)
+        ]
     return tuple(found)
+
+
+def _changed(search: Any, name: str, value: Any) -> Any:
+    """The search with another setting; of ``auto``, its parts for a few items and most losses."""
+    if isinstance(search, Portfolio):
+        tiny = search.tiny and _changed(search.tiny, name, value)
+        return replace(search, tiny=tiny, direct=_changed(search.direct, name, value))
+    return replace(search, **{name: value})
 
 
 def exactly(search: Any, n_clusters: int) -> Search:
@@ -185,7 +172,9 @@ def name_of(search: Any) -> str:
     seconds: Any = getattr(search, "time_limit", None)
     for name, value in NAMES.items():
         is_like = seconds is not None and isinstance(value, type(search))
-        if _is_same(value, search) or (is_like and _is_same(limited(value, seconds), search)):
+        if _is_same(value, search) or (
+            is_like and _is_same(_changed(value, "time_limit", seconds), search)
+        ):
             return name
     return repr(search)
 

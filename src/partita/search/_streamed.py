@@ -2,19 +2,18 @@
 
 A round scores every item's best move with all the others in place: a pure function of a block of
 items and of one table of counts. The moves are then made together, the loss is taken anew, and if
-it has not fallen only the better half of them is tried, and so on. So are clusters made, split and
-merged, many at a time. Blocks may be on any thread or machine, and the answer is the same.
+it has not fallen only the better half of them is tried, and so on. So are clusters made and merged,
+many at a time. Blocks may be on any thread or machine, and the answer is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from partita.draws import DenseCounts, contingency
+from partita.draws import contingency
 from partita.parallel import map_items
 from partita.partitions import canonical
 from partita.search._scoring import Rows, best_mergers
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 100
 _HALVINGS = 8
-_FEWER = 3  # halvings of clusters made or split together
-_FEW_CLUSTERS = 60  # of which every pair is looked at, not only those most together
+_FEWER = 3  # halvings of clusters made together
 _SMALL = 8  # items of a cluster that may change places with those of another as a whole
 _LONELY = 10  # items that are many enough to make clusters of while others still move
 _SEEN = 3  # draws whose clusters are tried as parts of ours
@@ -102,8 +100,7 @@ class StreamedState:
             moving = moving[: moving.size // 2]
         if not lonely.size or (moved and lonely.size < _LONELY + self.n_clusters // 50):
             return moved
-        found = self._found_clusters(lonely, gains[lonely], limit)
-        return found or moved or self._found_cluster(lonely, gains)
+        return self._found_clusters(lonely, gains[lonely], limit) or moved
 
     def _one_way(
         self, moving: NDArray[np.intp], best: IntArray, gains: FloatArray
@@ -145,57 +142,12 @@ class StreamedState:
                 best = best[: best.size // 2]
         return False
 
-    def _found_cluster(self, lonely: IntArray, gains: FloatArray) -> bool:
-        """Make a cluster of those who would rather be alone and are mostly together."""
-        seed = int(lonely[np.argmax(gains[lonely])])
-        column = np.asarray(self.draws.labels[:, seed])
-        parts = map_items(
-            with_item, self.draws.labels, shared=(column, self.draws.probabilities),
-            n_jobs=self.n_jobs,
-        )  # fmt: skip
-        together = np.concatenate(list(parts))
-        labels = self.labels.copy()
-        labels[lonely[together[lonely] > 0.5]] = self.n_clusters
-        labels[seed] = self.n_clusters
-        return self.offer(labels)
-
     def _draw(self, number: int) -> NDArray[np.int64]:
         """One of a few draws, spread over all."""
         if number not in self._looked_at:
             at = (2 * number + 1) * self.draws.n_draws // (2 * _SEEN)
             self._looked_at[number] = np.asarray(self.draws.labels[at], dtype=np.int64)
         return self._looked_at[number]
-
-    def split(self, limit: int) -> bool:
-        """Split clusters as some draw does, all at once that gain; whether any were."""
-        return any(self._split(self._draw(number), limit) for number in range(_SEEN))
-
-    def _split(self, draw: NDArray[np.int64], limit: int) -> bool:
-        """Let what is second in number of each cluster in a draw leave it, where that helps."""
-        k, room = self.n_clusters, limit - self.n_clusters
-        leaving = _second_parts(self.labels, draw)
-        if room < 1 or not leaving.any():
-            return False
-        rows = self.rows
-        form = rows.linear(*rows.totals(self.counts))
-        labels = np.where(leaving, self.labels + k, self.labels).astype(np.int32)
-        (halves,) = contingency(self.draws, [labels], n_jobs=self.n_jobs, label="polish")
-        halves = halves.widened(2 * k)
-        before = self.counts.by_column(rows.offsets, form.alpha, rows.cell)[:k]
-        after = halves.by_column(rows.offsets, form.alpha, rows.cell)
-        sizes = rows.cell[halves.column_sizes(rows.offsets)]
-        whole = rows.cell[self.counts.column_sizes(rows.offsets)[:k]]
-        gains = after[:k] + after[k:] - before - form.slope * (sizes[:k] + sizes[k:] - whole)
-        gaining = np.argsort(-gains, kind="stable")[: np.count_nonzero(gains > 0)][:room]
-        for _ in range(_FEWER):
-            if not gaining.size:
-                return False
-            splits = np.zeros(k, dtype=bool)
-            splits[gaining] = True
-            if self.offer(np.where(leaving & splits[self.labels], labels, self.labels)):
-                return True
-            gaining = gaining[: gaining.size // 2]
-        return False
 
     def merge(self) -> bool:
         """Merge pairs of clusters while that helps; whether any was."""
@@ -205,7 +157,7 @@ class StreamedState:
         return any_merged
 
     def _merged(self) -> Iterator[NDArray[np.int32]]:
-        """The labels after mergers: of all pairs that gain, of half of them; of the best pair."""
+        """The labels after mergers: of all pairs that gain, of half of them, and so on."""
         pairs = best_mergers(self.rows, self.counts.without_empty())
         for _ in range(_HALVINGS):
             if not pairs:
@@ -214,52 +166,10 @@ class StreamedState:
             column[[one for one, _ in pairs]] = [other for _, other in pairs]
             yield column[self.labels]
             pairs = pairs[: len(pairs) // 2]
-        if isinstance(self.counts, DenseCounts) and self.n_clusters <= _FEW_CLUSTERS:
-            pair = self._best_pair(self.counts)
-            if pair is not None:
-                yield np.where(self.labels == pair[0], np.int32(pair[1]), self.labels)
-
-    def _best_pair(self, table: DenseCounts) -> tuple[int, int] | None:
-        """The pair of clusters whose merger lowers the loss most."""
-        rows, counts = self.rows, table.table[:, :-1]
-        k = counts.shape[1]
-        if k < 2:
-            return None
-        e, j = rows.totals(table)
-        sizes = counts[: rows.offsets[1]].sum(axis=0)
-        best, least = None, self.value
-        for x, y in combinations(range(k), 2):
-            gained = rows.cell[counts[:, x] + counts[:, y]]
-            gained = gained - rows.cell[counts[:, x]] - rows.cell[counts[:, y]]
-            risen = rows.cell[sizes[x] + sizes[y]] - rows.cell[sizes[x]] - rows.cell[sizes[y]]
-            value = rows.value(e + risen, j + np.add.reduceat(gained, rows.offsets[:-1]))
-            if value < least:
-                best, least = (x, y), value
-        return best
-
-
-def _second_parts(labels: IntArray, draw: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which items are in the part of their cluster that is second in number in a draw."""
-    width = int(draw.max()) + 1
-    cells, inverse, sizes = np.unique(
-        labels * np.int64(width) + draw, return_inverse=True, return_counts=True
-    )
-    order = np.lexsort((-sizes, cells // width))
-    starts = np.diff(cells[order] // width, prepend=-1) > 0
-    is_second = np.zeros(cells.size, dtype=bool)
-    is_second[order[1:][starts[:-1] & ~starts[1:]]] = True
-    return np.asarray(is_second[inverse])
-
-
-def with_item(
-    block: IntArray, items: slice, column: IntArray, weights: FloatArray
-) -> NDArray[np.float64]:
-    """The similarity of every item of a block to the item of labels ``column``."""
-    return np.asarray(weights @ (block == column[:, None]))
 
 
 def settle(state: StreamedState, limit: int, watch: Watch, *, fewest: int = 1) -> int:
-    """Make rounds of moves, mergers and splits until none helps; return how many.
+    """Make rounds of moves and mergers until none helps; return how many.
 
     There are never more than ``limit`` clusters, and no fewer than ``fewest`` if there were.
     """
@@ -272,6 +182,6 @@ def settle(state: StreamedState, limit: int, watch: Watch, *, fewest: int = 1) -
         watch.note(state.value)
         if moved and before - state.value >= 1e-9 * abs(before):
             continue
-        if not state.merge() and not state.split(limit):
+        if not state.merge():
             break
     return made
