@@ -47,7 +47,7 @@ WITHOUT = {
     "patience": {"patience": 8},
     "late": {"late": 0},
     "n_populations": {"n_populations": 2},
-    "sampled": {"sampled": 5},
+    "sampled": {"sampled": 100},
     "worth": {"worth": 0.0},
     "n_looked": {"n_looked": 1},
     "merges": {"merges": False},

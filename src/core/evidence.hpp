@@ -168,8 +168,8 @@ auto on_all(const Problem& problem, const Settings& settings, int n_threads, Wor
 inline Population search(const Problem& problem, const std::vector<Labels>& given, const Settings& settings, Rng rng,
                          int n_threads, Stop& stop) {
     const auto& pool = problem.draws.labels;
-    const int few = static_cast<int>(settings.sampled * std::sqrt(problem.draws.size()));
-    const bool has_many = !problem.is_on_similarity && problem.draws.size() > 2 * few;
+    const int few = settings.sampled;
+    const bool has_many = !problem.is_on_similarity && problem.draws.size() / 2 > few;
     auto best_on_sample = [&](int part) {
         std::vector<std::pair<int, double>> chosen;
         for (const auto& [m, times] : sample(problem.draws, few, part, settings.n_populations))

@@ -16,7 +16,7 @@ struct Settings {
     int patience = 32;        // attempts in vain, in a row, that end a population
     int late = 16;            // the same on all draws, where two populations ended apart
     int n_populations = 4;    // that are begun, at most, until one ends where those before it did
-    double sampled = 12;      // draws in a sample over the root of how many there are
+    int sampled = 400;        // draws in a sample, where there are more than twice as many
     double worth = 1e-5;      // relative gain below which an attempt was in vain, and two populations have met
     int n_looked = 6;         // clusters (for an item: sixteens of them) that are looked at, those of the highest bounds
     bool merges = true;       // whether whole clusters join

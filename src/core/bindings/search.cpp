@@ -49,7 +49,7 @@ Settings settings_of(const nb::dict& given) {
     for (int* work : {&s.patience, &s.late})
         *work = static_cast<int>(std::ceil(std::min(1e6, *work * effort)));
     require(known == given.size(), "settings: one of the names is not known.");
-    require(s.n_members >= 1 && s.n_starts >= 1 && s.batch >= 1 && s.sampled > 0,
+    require(s.n_members >= 1 && s.n_starts >= 1 && s.batch >= 1 && s.sampled >= 1,
             "settings: numbers of members, starts and draws must be at least 1.");
     return s;
 }
