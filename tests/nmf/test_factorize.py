@@ -9,10 +9,6 @@ from numpy.testing import assert_allclose
 import partita as pt
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.nmf import Factors
-from partita.nmf.readings import normalized, spread
-from partita.nmf.representatives import representatives
-from partita.nmf.starts import nndsvd
-from partita.nmf.target import as_target
 
 
 def test_a_planted_factorisation_is_found_again():
@@ -71,36 +67,17 @@ def test_the_objective_written_out():
         assert_allclose(fit.objective, value, rtol=1e-9)
 
 
-def test_readings_leave_the_product_alone():
-    rng = np.random.default_rng(0)
-    W, H = rng.random((7, 3)), rng.random((3, 7))
-    balanced = normalized(W, H, "balance")
-    scale = balanced[:, 0] / H[:, 0]
-    assert_allclose(np.linalg.norm(W / scale, axis=0), np.linalg.norm(balanced, axis=1))
-    columns = normalized(W, H, "columns")
-    assert_allclose((W / (columns[:, 0] / H[:, 0])).sum(axis=0), 1.0)
-    assert normalized(W, H, "as-is") is not None
-    for how in ("balance", "columns"):
-        rescaled = normalized(W * [3.0, 0.1, 7.0], H / np.array([[3.0], [0.1], [7.0]]), how)
-        assert_allclose(rescaled, normalized(W, H, how))
-    with pytest.raises(InvalidValueError, match="normalize"):
-        pt.factorize(np.eye(3), rank=2, normalize="rows")
-
-
 def test_nndsvd_and_given_starts(psm):
-    W, H = nndsvd(psm, 4)
-    assert (W > 0).all()
-    assert_allclose(W, H.T)
     for model in ("ls", "kl", "symmetric"):
         fit = pt.factorize(psm, model=model, rank=4, init="nndsvd")
         assert fit.restart_objectives.shape == (1,)
         best = pt.factorize(psm, model=model, rank=4, rng=0)
         assert fit.objective <= 1.2 * best.objective
-    given = pt.factorize(psm, model="ls", rank=4, init=(W, H), solver="mu")
-    again = pt.factorize(psm, model="ls", rank=4, init="nndsvd", solver="mu")
-    assert np.array_equal(given.H, again.H)
-    o = np.full(60, 0.1)
-    pt.factorize(psm, model="offset", rank=4, init=(W, H, o), solver="mu")
+    done = pt.factorize(psm, model="offset", rank=4, n_init=1, solver="mu", rng=0)
+    given = (done.W, done.H, done.offset)
+    further = pt.factorize(psm, model="offset", rank=4, init=given, solver="mu")
+    assert further.restart_objectives.shape == (1,)
+    assert further.objective <= done.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +91,7 @@ def test_nndsvd_and_given_starts(psm):
         ({"rank": 2, "init": (np.ones((60, 3)), np.ones((2, 60)))}, "W the shape"),
         ({"rank": 2, "init": (-np.ones((60, 2)), np.ones((2, 60)))}, "not negative"),
         ({"rank": 2, "n_init": 0}, "`n_init` must be at least 1"),
+        ({"rank": 2, "normalize": "rows"}, "`normalize` must be one of"),
     ],
 )
 def test_refusals(given, match, psm):
@@ -140,16 +118,6 @@ def test_matrices_that_are_none(psm):
         pt.factorize(psm, rank=2, init=psm)
 
 
-def test_equal_items_are_one_and_nothing_else(psm):
-    plain = representatives(as_target(psm), 4, 0)
-    assert (plain.mass == 1).all()
-    assert sorted(plain.items) == list(range(60))
-    twice = np.repeat(np.repeat(psm, 2, axis=0), 2, axis=1)
-    merged = representatives(as_target(twice), 4, 0)
-    assert merged.mass.tolist() == [2] * 60
-    assert np.array_equal(merged.matrix[merged.group[:, None], merged.group], twice)
-
-
 def test_galaxy_rank_three(galaxy_draws):
     """Where R's restarts of equal objective disagreed about item 78."""
     psm = pt.posterior_similarity(galaxy_draws)
@@ -172,8 +140,7 @@ def test_galaxy_fast_against_mu(galaxy_draws, model):
             for s in ("fast", "mu")
         )
         ratios.append(fast / slow)
-    assert max(ratios) <= 1.001
-    assert np.mean(np.array(ratios) <= 1.0) >= 0.9
+    assert max(ratios) <= 1.0
 
 
 def uneven(n, clusters, ratio=0.85):
@@ -221,10 +188,15 @@ def test_the_spread_of_memberships_is_that_of_restarts():
     def one(H):
         return Factors(H.T.copy(), H)
 
-    found = spread([one(H), one(H[[2, 0, 1]]), one(other)], np.arange(3), 0)
+    def fit(*restarts):
+        n = len(restarts)
+        told = ("ls", 3, "fast", "balance", *restarts[0], 1.0, 10, True, np.ones(n), restarts, 0)
+        return pt.nmf.Factorization(*told)
+
+    found = fit(one(H), one(H[[2, 0, 1]]), one(other)).membership_spread
     assert found[4] == pytest.approx(0.1, abs=0.02)
     assert np.delete(found, 4).max() < 0.02
-    assert np.isnan(spread([one(H), one(other)], np.arange(2), 0)).all()
+    assert np.isnan(fit(one(H), one(other)).membership_spread).all()
 
 
 @pytest.mark.parametrize("model", ["ls", "kl", "ns", "symmetric"])

@@ -8,10 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import partita as pt
 from partita.draws import _blocks
-from partita.nmf.representatives import LANDMARKS, calibrated
+from partita.nmf.representatives import LANDMARKS
 from partita.nmf.target import MANY
 from partita.search import NMF
-from partita.similarity import landmark_items
 
 N = 1_700
 SIZES = (510, 425, 340, 255, 170)
@@ -56,21 +55,7 @@ def residual(model, psm, fit):
     return 0.5 * ((V - fitted) ** 2).sum()
 
 
-def test_a_cluster_is_as_large_among_weighted_landmarks_as_it_is(truth, psm):
-    items = landmark_items(N, 100, 0)
-    V = psm.to_dense()
-    mass = calibrated(V[np.ix_(items, items)], V[items].sum(axis=1), N)
-    plain = np.abs(np.bincount(truth[items]) * N / 100 - SIZES).max()
-    weighted = np.abs(np.bincount(truth[items], mass) * N / 100 - SIZES).max()
-    assert weighted < 0.5 * plain
-
-
-def test_masses_of_all_items_are_one(psm):
-    V = np.ascontiguousarray(psm.to_dense()[:300, :300])
-    assert_allclose(calibrated(V, V.sum(axis=1), 300), 1.0, atol=1e-9)
-
-
-@pytest.mark.parametrize("model", ["ls", "kl", "symmetric"])
+@pytest.mark.parametrize("model", sorted(pt.nmf.NAMES))
 def test_every_source_gives_one_answer(labels, psm, model, monkeypatch):
     """A matrix, the draws, a store gone over in blocks, and an array of Dask."""
     da = pytest.importorskip("dask.array")

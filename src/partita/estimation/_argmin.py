@@ -143,10 +143,10 @@ def _open_memberships(found: Estimate) -> Iterator[str]:
         many = int((found.membership_spread > OPEN).sum())
         if many:
             yield (
-                f"The memberships of {validate.count_text(many, 'item')} are not determined: "
-                f"restarts of equal objective differ in them by more than {OPEN:g} (see "
-                "`membership_spread`). Fewer factors, or align_memberships(estimate, draws), give "
-                "memberships that are."
+                f"The memberships of {validate.count_text(many, 'item')} at rank "
+                f"{found.info['rank']} are not determined: fits that are equally good differ in "
+                f"them by more than {OPEN:g} (see `membership_spread`). From draws, "
+                "align_memberships(estimate, draws) gives memberships that are."
             )
 
 
