@@ -82,17 +82,11 @@ def test_the_figure_says_how_many_draws_it_shows():
 
 
 @pytest.mark.parametrize("n_clusters", [2, 60, 200])
-def test_sparse_and_dense_averages_agree(n_clusters):
-    from partita.plots import _average
-    from partita.plots._canvas import bin_edges
-
+def test_averages_are_means_of_the_matrix_however_many_the_clusters(n_clusters):
     draws = pt.datasets.simulate_draws(500, 40, n_clusters=n_clusters, noise=0.3, rng=0)
     order = np.random.default_rng(1).permutation(500)
-    edges = bin_edges(500, 37)
-    cell_of = np.empty(500, dtype=np.int64)
-    cell_of[order] = np.repeat(np.arange(37), np.diff(edges))
-    most = int(draws.n_clusters.max())
-    sparse = _average._sparse(draws, order, cell_of, 37)
-    np.testing.assert_allclose(
-        sparse, _average._dense(draws, cell_of, 37, most), rtol=1e-4, atol=1e-4
-    )
+    found = plots.average_similarity(draws, order, max_cells=37)
+    matrix = pt.posterior_similarity(draws).to_dense()[np.ix_(order, order)]
+    starts, sizes = found.edges[:-1], np.diff(found.edges)
+    sums = np.add.reduceat(np.add.reduceat(matrix, starts, axis=0), starts, axis=1)
+    np.testing.assert_allclose(found.values, sums / np.outer(sizes, sizes), rtol=1e-4, atol=1e-4)

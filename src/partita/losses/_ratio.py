@@ -241,15 +241,7 @@ class RatioLoss:
 
 @dataclass(frozen=True)
 class WeightedLoss(RatioLoss):
-    """A loss with the numerator a·t + (2 - a)·e - 2j.
-
-    Parameters
-    ----------
-    a : float in [0, 2], or None
-        The cost of splitting what belongs together; 2 - a is that of joining what does not.
-        Larger a gives fewer clusters. If None, :func:`partita.estimate` chooses the weight that
-        gives its ``n_clusters``.
-    """
+    """A loss with the numerator a·t + (2 - a)·e - 2j: a is the weight of its first term."""
 
     a: float | None = 1.0
 

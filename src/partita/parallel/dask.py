@@ -13,7 +13,6 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -131,13 +130,8 @@ class OnWorkers(DaskLabels):
         return np.asarray(self.handle.read(draws, items))
 
     def block(self, items: slice) -> Any:
-        """The file, for the worker to read the block from."""
-        return _File(self.handle)
-
-
-@dataclass(frozen=True, eq=False)
-class _File:
-    handle: LabelSource
+        """The handle, for the worker to read the block from."""
+        return _packed(self.handle)
 
 
 def _packed(value: Any) -> Any:
@@ -154,8 +148,9 @@ def _packed(value: Any) -> Any:
 def _on_block(same: bytes, raw: Any, items: slice, own: bytes) -> Any:
     """What a worker runs: the labels of a block made canonical, then the work."""
     work, convert, shared = pickle.loads(same)
-    if isinstance(raw, _File):
-        raw = raw.handle.read(slice(0, raw.handle.shape[0]), items)
+    if isinstance(raw, bytes):
+        handle = pickle.loads(raw)
+        raw = handle.read(slice(0, handle.shape[0]), items)
     labels = np.require(raw, requirements=["C", "A"])
     if convert is not None:
         labels = np.ascontiguousarray(convert(labels))
