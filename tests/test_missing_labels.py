@@ -191,6 +191,7 @@ REFUSES = {
     "diagnose": pt.diagnose,
     "loss_error": lambda data: pt.loss_error(BEST, data),
     "predict_memberships": lambda data: pt.predict_memberships(BEST, data, np.zeros((1, 3, 2))),
+    "sensitivity": pt.sensitivity,
     "stability": lambda data: pt.stability(BEST, data),
     "summarize_modes": pt.summarize_modes,
 }

@@ -11,7 +11,6 @@ from partita import validate
 from partita.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from partita.draws import Draws
     from partita.estimation import Estimate
     from partita.parameters import ClusterParameters
 
@@ -86,7 +85,7 @@ def _loss(arguments: argparse.Namespace) -> Any:
 
 
 def partition(
-    arguments: argparse.Namespace, draws: Draws, search: str = "auto", *, but: str = ""
+    arguments: argparse.Namespace, draws: Any, search: str = "auto", *, but: str = ""
 ) -> Estimate:
     """Return the estimate that a file holds, or make it. ``but`` is an option that says neither."""
     from partita.estimation import Estimate, estimate
@@ -103,7 +102,7 @@ def partition(
     return Estimate.load(arguments.estimate)
 
 
-def parameters(arguments: argparse.Namespace, best: Any, draws: Draws) -> ClusterParameters:
+def parameters(arguments: argparse.Namespace, best: Any, draws: Any) -> ClusterParameters:
     """Return the parameters of the clusters of an estimate."""
     from partita.parameters import cluster_parameters
 

@@ -266,7 +266,7 @@ def info(arguments: argparse.Namespace) -> None:
 
 
 def write_report(
-    best: Estimate, draws: Draws, data: Any, arguments: argparse.Namespace, path: str, **words: Any
+    best: Estimate, draws: Any, data: Any, arguments: argparse.Namespace, path: str, **words: Any
 ) -> None:
     """Write the page, with the command that would write it again."""
     from partita.reporting import report
@@ -285,11 +285,12 @@ def write_report(
 def report(arguments: argparse.Namespace) -> None:
     """Write one HTML file: figures, items, methods, diagnostics, how to repeat it."""
     from partita.cli.data import data_of_items
+    from partita.draws import Draws
 
     with cluster.connected(arguments):
-        draws = reading.draws(arguments)
+        draws = reading.draws_or_similarity(arguments)
         table = data_of_items(arguments, draws)
-        if arguments.names and draws.item_names is None:
+        if arguments.names and draws.item_names is None and isinstance(draws, Draws):
             draws = replace(draws, item_names=tuple(map(str, table.index)))
         best = aims.partition(arguments, draws)
         write_report(
@@ -302,6 +303,7 @@ def report(arguments: argparse.Namespace) -> None:
             truth=reading.truth(arguments, draws.item_names),
             params=None if arguments.params is None else aims.parameters(arguments, best, draws),
             title=arguments.title,
+            wording=arguments.wording,
         )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from partita.draws import Draws
+    from partita.similarity import Similarity
 
 
 def read_data(arguments: argparse.Namespace) -> pd.DataFrame:
@@ -103,7 +104,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def data_of_items(arguments: argparse.Namespace, draws: Draws) -> Any:
+def data_of_items(arguments: argparse.Namespace, draws: Draws | Similarity) -> Any:
     """Return the table of ``--data``, a row for each item and in their order, or None."""
     if arguments.data is None:
         if arguments.names or arguments.columns:

@@ -13,7 +13,7 @@ from partita.cli.data import data_of_items
 from partita.errors import FileError, InvalidValueError
 
 if TYPE_CHECKING:
-    from partita.draws import Draws
+    pass
 
 # The same figure is the same file: no date in it.
 _UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -31,7 +31,7 @@ def plot(arguments: argparse.Namespace) -> None:
     plt = plots.pyplot()
     plt.switch_backend("Agg")
     with cluster.connected(arguments):
-        drawn = _draw(arguments.kind, reading.draws(arguments), arguments)
+        drawn = _draw(arguments.kind, reading.draws_or_similarity(arguments), arguments)
     figure = np.ravel(np.asarray(drawn, dtype=object))[0].get_figure()
     file, form = BytesIO(), PurePath(arguments.output).suffix.lower()[1:]
     try:
@@ -47,7 +47,7 @@ def plot(arguments: argparse.Namespace) -> None:
     writing.save(arguments.output, write, "The figure", arguments)
 
 
-def _draw(kind: str, draws: Draws, arguments: argparse.Namespace) -> Any:
+def _draw(kind: str, draws: Any, arguments: argparse.Namespace) -> Any:
     """Call the plot of that name."""
     known = reading.truth(arguments, draws.item_names)
     running = {"rng": arguments.seed, "n_jobs": arguments.n_jobs}

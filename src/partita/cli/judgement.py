@@ -12,10 +12,16 @@ from partita.cli.writing import Result, columns_of, records_of
 from partita.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from partita.draws import Draws
+    pass
 
 _SUMMARY = ("ball", "clusters", "n-clusters", "error", "items")
 _OF_DRAWS = ("chips", "chips-clusters", "modes", "n-clusters", "sensitivity")  # need no estimate
+
+
+_WITHOUT = (
+    "Left out, since it needs draws with every label: the ball, the Monte Carlo error, the "
+    "posterior of the number of clusters, the probability and the entropy of each item's place."
+)
 
 
 def uncertainty(arguments: argparse.Namespace) -> None:
@@ -30,7 +36,7 @@ def uncertainty(arguments: argparse.Namespace) -> None:
     if arguments.labels is not None and arguments.table is not None:
         raise InvalidValueError("`labels` asks for a p-value and `table` for a table; give one.")
     with cluster.connected(arguments):
-        draws = reading.draws(arguments)
+        draws = reading.draws_or_similarity(arguments)
         best: Any = None if name in _OF_DRAWS else aims.partition(arguments, draws)
         if arguments.labels is not None:
             found = _judged(best, draws, arguments)
@@ -39,14 +45,20 @@ def uncertainty(arguments: argparse.Namespace) -> None:
         elif arguments.format == "json":
             about = {name: getattr(best, name) for name in ("n_clusters", "expected_loss")}
             about |= {"loss": best.loss_name, "seed": best.seed}
-            tables = {one: records_of(_table(one, best, draws, arguments)) for one in _SUMMARY}
+            names = _SUMMARY if _is_whole(draws) else ("items", "clusters")
+            tables = {one: records_of(_table(one, best, draws, arguments)) for one in names}
             found = Result([], {**about, **tables})
         else:
             found = Result([], head=[_summary(best, draws, arguments)])
     writing.show(found, arguments)
 
 
-def _judged(best: Any, draws: Draws, arguments: argparse.Namespace) -> Result:
+def _is_whole(draws: Any) -> bool:
+    """Whether there are draws with every label, not a similarity alone."""
+    return getattr(draws, "labels", None) is not None and draws.observed is None
+
+
+def _judged(best: Any, draws: Any, arguments: argparse.Namespace) -> Result:
     """The p-value of the partition in a file."""
     given = reading.labels("labels", arguments.labels, draws.item_names)
     p_value = _ball(best, draws, arguments).p_value(given)
@@ -57,8 +69,18 @@ def _judged(best: Any, draws: Draws, arguments: argparse.Namespace) -> Result:
     return Result([] if is_table else [(k, [v]) for k, v in about.items()], about, head=head)
 
 
-def _summary(best: Any, draws: Draws, arguments: argparse.Namespace) -> str:
+def _summary(best: Any, draws: Any, arguments: argparse.Namespace) -> str:
     jobs = {"n_jobs": arguments.n_jobs}
+    if not _is_whole(draws):
+        items = verbs.item_uncertainty(best, draws, **jobs)
+        tables = {
+            f"{best!r}\n\nclusters": verbs.cluster_uncertainty(best, draws, **jobs),
+            "the items least like the others of their cluster": items.sort_values(
+                "own_similarity"
+            ).head(10),
+        }
+        tables_said = (f"{head}\n{writing.table(columns_of(t))}" for head, t in tables.items())
+        return "\n\n".join((*tables_said, _WITHOUT))
     ball, error = _ball(best, draws, arguments), verbs.loss_error(best, draws, **jobs)
     items = verbs.item_uncertainty(best, draws, **jobs)
     items = items.sort_values("entropy", ascending=False).head(10)
@@ -73,14 +95,14 @@ def _summary(best: Any, draws: Draws, arguments: argparse.Namespace) -> str:
     return "\n\n".join(f"{head}\n{writing.table(columns_of(t))}" for head, t in tables.items())
 
 
-def _ball(best: Any, draws: Draws, arguments: argparse.Namespace) -> verbs.CredibleBall:
+def _ball(best: Any, draws: Any, arguments: argparse.Namespace) -> verbs.CredibleBall:
     prob = 0.95 if arguments.prob is None else arguments.prob
     return verbs.credible_ball(
         best, draws, loss=arguments.ball_loss, prob=prob, n_jobs=arguments.n_jobs
     )
 
 
-def _table(name: str, best: Any, draws: Draws, arguments: argparse.Namespace) -> writing.Columns:
+def _table(name: str, best: Any, draws: Any, arguments: argparse.Namespace) -> writing.Columns:
     """One of the tables."""
     jobs = {"n_jobs": arguments.n_jobs}
     running = {"rng": arguments.seed, **jobs}
@@ -119,7 +141,7 @@ def _edges(ball: verbs.CredibleBall) -> tuple[Any, Any]:
     return frame, np.concatenate([bound.labels for bound in bounds])
 
 
-def _with_items(frame: Any, labels: Any, draws: Draws) -> writing.Columns:
+def _with_items(frame: Any, labels: Any, draws: Any) -> writing.Columns:
     """A frame of partitions with a column for each item."""
     names = range(draws.n_items) if draws.item_names is None else draws.item_names
     columns = zip(map(str, names), labels.T.tolist(), strict=True)

@@ -275,7 +275,7 @@ _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         _option("--methods", "only these rows of the table, such as minvi,nmf-kl,auto-vi",
                 type=_list, metavar="LIST"),
     ), _RUNNING, _CLUSTER, _OUTPUT),
-    "uncertainty": (_DRAWS, _READING, ("the partition", _ESTIMATE), _AIMS, _NMF, (
+    "uncertainty": (_DRAWS, _READING, _MATRIX, ("the partition", _ESTIMATE), _AIMS, _NMF, (
         "what to say about it",
         _option("--table", "one table instead of a summary", choices=TABLES),
         _option("--ball-loss", "of the ball (default: what the partition was chosen by, or else "
@@ -315,7 +315,8 @@ _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {
     ))),
     "plot": (
         ("positional arguments", _option("kind", "which figure", choices="plots:NAMES"), _DRAWS[1]),
-        _READING, ("the partition", _ESTIMATE), _AIMS, _NMF, _KNOWN, _SAMPLED_UNDER, _PARAMS, (
+        _READING, _MATRIX, ("the partition", _ESTIMATE), _AIMS, _NMF, _KNOWN, _SAMPLED_UNDER,
+        _PARAMS, (
             "the figure",
             _option("--order", "of the items", choices=("estimate", "truth", "given")),
             _option("--style", "of memberships", default="stack", choices=("stack", "lines")),
@@ -327,10 +328,12 @@ _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ), _RUNNING, _CLUSTER,
     ),
     "report": (
-        _DRAWS, _READING, ("the partition", _ESTIMATE), _AIMS, _NMF, _KNOWN, _SAMPLED_UNDER,
-        _PARAMS, (
+        _DRAWS, _READING, _MATRIX, ("the partition", _ESTIMATE), _AIMS, _NMF, _KNOWN,
+        _SAMPLED_UNDER, _PARAMS, (
             "the page",
             _option("--title", "of the page", default="Clustering report"),
+            _option("--wording", "whether the page speaks of a posterior or of runs; default: what "
+                    "the draws say", choices=("posterior", "consensus")),
             _NO_COMPARISON,
             _file("-o --output", "default report.html", default="report.html"),
         ), _RUNNING, _CLUSTER,

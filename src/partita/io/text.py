@@ -246,7 +246,22 @@ def _encode(
     except BadCellError as error:
         column = len(out) - before
         column += 1 + (index is not None and column >= index)
-        raise InvalidValueError(f"line {line}, column {column} of {head.path!r} {error}.") from None
+        hint = " This looks like a similarity matrix: wrap it, Similarity(P) (--similarity)."
+        said = f"line {line}, column {column} of {head.path!r} {error}."
+        raise InvalidValueError(said + hint * _is_similarity(head)) from None
+
+
+def _is_similarity(head: Head) -> bool:
+    """Whether a table of numbers is square with ones on its diagonal, names aside."""
+    rows = [cells for _, cells in head.rows()]
+    rows = rows if any(map(is_text, head.cells)) else [list(head.cells), *rows]
+    rows = [cells[len(cells) - len(rows) :] for cells in rows]
+    if len({len(rows), *map(len, rows)}) != 1:
+        return False
+    try:
+        return all(float(cells[i]) == 1.0 for i, cells in enumerate(rows))
+    except ValueError:
+        return False
 
 
 def _with_first(head: Head, plan: _Plan, body: _Body) -> tuple[IntArray, list[Label] | None]:

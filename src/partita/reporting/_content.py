@@ -13,6 +13,7 @@ from partita.plots import average_similarity, palette
 from partita.plots._canvas import runs
 from partita.plots._matrices import true_blocks
 from partita.plots._scatter import check_items, density_curve, plane, prior_words
+from partita.similarity import Similarity
 from partita.uncertainty import posterior_n_clusters
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def bytes_of(values: Any) -> NDArray[np.uint8]:
 
 def content(
     best: Estimate,
-    draws: Draws,
+    draws: Draws | Similarity,
     steps: Steps,
     order: NDArray[np.int64],
     findings: Findings,
@@ -58,20 +59,20 @@ def content(
         "steps": [_step(position) for position in steps.positions],
         "chosen": steps.chosen,
         "items": _items(findings),
-        "posterior": _posterior(draws),
-        "traces": _traces(draws),
+        "posterior": _posterior(draws) if isinstance(draws, Draws) else None,
+        "traces": _traces(draws) if isinstance(draws, Draws) else [],
         "data": None if data is None else _data(data, draws, density),
     }
 
 
-def _most_numbers(draws: Draws, steps: Steps) -> int:
+def _most_numbers(draws: Draws | Similarity, steps: Steps) -> int:
     """How many colours the page may ask for."""
     of_steps = max(int(position.numbers.max()) for position in steps.positions)
-    return 1 + max(of_steps, draws.n_chains)
+    return 1 + max(of_steps, draws.n_chains if isinstance(draws, Draws) else 1)
 
 
 def _similarity(
-    best: Estimate, draws: Draws, order: NDArray[np.int64], truth: Any
+    best: Estimate, draws: Draws | Similarity, order: NDArray[np.int64], truth: Any
 ) -> dict[str, Any]:
     averaged = average_similarity(draws, order, max_cells=_CELLS)
     found: dict[str, Any] = {
@@ -116,12 +117,8 @@ def _memberships(position: Position) -> dict[str, Any]:
 def _items(findings: Findings) -> dict[str, Any]:
     """Columns of the table that do not move with the slider."""
     frame = findings.items
-    columns = {
-        "probability": frame["probability"],
-        "entropy": frame["entropy"],
-        "own_similarity": frame["own_similarity"],
-    }
-    found = {name: pack(np.asarray(c, dtype=np.float32)) for name, c in columns.items()}
+    names = [c for c in ("probability", "entropy", "own_similarity") if c in frame]
+    found = {name: pack(np.asarray(frame[name], dtype=np.float32)) for name in names}
     runner_up = frame["runner_up"].fillna(-1).to_numpy(dtype=np.int32)
     found["runner_up"] = pack(runner_up)
     if findings.truth is not None:
@@ -155,7 +152,7 @@ def _traces(draws: Draws) -> list[dict[str, Any]]:
     return found
 
 
-def _data(data: Any, draws: Draws, density: Any) -> dict[str, Any]:
+def _data(data: Any, draws: Draws | Similarity, density: Any) -> dict[str, Any]:
     """Points to draw: one column with its predictive density, or two."""
     values = check_items(data, draws.n_items)
     n = len(values)
@@ -165,7 +162,7 @@ def _data(data: Any, draws: Draws, density: Any) -> dict[str, Any]:
     if values.shape[1] == 1:
         found["x"] = pack(values[shown, 0].astype(np.float32))
         found["names"] = names or ["value"]
-        curve = density_curve(values, draws, density)
+        curve = density_curve(values, draws, density) if isinstance(draws, Draws) else None
         if curve is not None:
             found["density"] = {"x": curve[0].tolist(), "y": curve[1].tolist()}
             found["note"] = (

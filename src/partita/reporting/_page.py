@@ -11,14 +11,21 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from partita.reporting._wording import reworded
+
+_AS_GIVEN = ("reproduce", "command", "parameters")  # in whatever words
 _LIBRARY = "plotly-cartesian.min.js"  # CONTRIBUTING.md says how to renew it
 _SCRIPTS = ("data.js", "theme.js", "charts.js", "matrix.js", "table.js", "main.js")
 
 
-def page(*, title: str, content: Mapping[str, Any], parts: Mapping[str, str]) -> str:
+def page(
+    *, title: str, content: Mapping[str, Any], parts: Mapping[str, str], wording: str = "posterior"
+) -> str:
     """Return the whole page; ``parts`` are HTML already, ``title`` and ``content`` are not."""
     library = _static(_LIBRARY)
-    script = "(function () {\n'use strict';\n" + "\n".join(map(_static, _SCRIPTS)) + "\n})();\n"
+    own = reworded("\n".join(map(_static, _SCRIPTS)), wording)
+    script = "(function () {\n'use strict';\n" + own + "\n})();\n"
+    parts = {k: v if k in _AS_GIVEN else reworded(v, wording) for k, v in parts.items()}
     places = {
         **parts,
         "title": escape(title),
@@ -28,7 +35,7 @@ def page(*, title: str, content: Mapping[str, Any], parts: Mapping[str, str]) ->
         "library": library,
         "script": script,
     }
-    pieces = _static("page.html").split("{{")
+    pieces = reworded(_static("page.html"), wording).split("{{")
     out = [pieces[0]]
     for piece in pieces[1:]:
         name, rest = piece.split("}}", 1)

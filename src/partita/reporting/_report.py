@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from partita import io, validate
 from partita.comparison import Comparison, compare
-from partita.draws import Draws, as_draws
-from partita.errors import InvalidTypeError, PartitaWarning
+from partita.draws import Draws
+from partita.errors import InvalidTypeError, InvalidValueError, PartitaWarning
 from partita.estimation import Estimate, expected_loss
-from partita.losses import VI
+from partita.evidence import as_evidence
+from partita.losses import VI, VILowerBound
 from partita.partitions import canonical
 from partita.plots import item_order
 from partita.plots._scatter import check_items
 from partita.reporting import _content, _page, _parameters, _reproduce, _sections
 from partita.reporting._steps import steps_of
+from partita.reporting._wording import wording_of
 from partita.search import METHODS
+from partita.similarity import Similarity
 
 if TYPE_CHECKING:
     from partita.typing import Path
@@ -38,6 +41,7 @@ def report(
     title: str = _reproduce.TITLE,
     command: str | None = None,
     density: Any = None,
+    wording: str | None = None,
     n_jobs: int | None = -1,
 ) -> str:
     """Write one HTML file with the estimate, its uncertainty and how to get it again.
@@ -54,7 +58,9 @@ def report(
     estimate : Estimate or array-like of shape (n,)
         With a path, as from ``search="nmf-kl"``, the slider goes along it; else along the cuts of
         average linkage or, beyond some thousand items, the best draws of each K.
-    draws : Draws or anything that can become one
+    draws : Draws, Similarity or anything that can become draws
+        Of a similarity alone, or of draws with missing labels, the page leaves out what needs
+        whole draws, and says so.
     path : path
         Where the file goes; it is replaced in one step.
     data : array-like of shape (n, p), optional
@@ -72,6 +78,9 @@ def report(
     density : mapping or bool, optional
         Keywords of :func:`partita.mixture.predictive_density`, as for
         :func:`partita.plots.scatter`.
+    wording : {"posterior", "consensus"}, optional
+        Whether the page speaks of a posterior, chains and convergence, or of runs and agreement.
+        If None, the latter for draws that :func:`partita.consensus` made.
     n_jobs : int
         Threads; -1, the default, is every core.
 
@@ -91,8 +100,10 @@ def report(
     True
     """
     io.check_place(path)
-    given = as_draws(draws)
     n_jobs = validate.n_jobs(n_jobs)
+    evidence = as_evidence(draws, n_jobs=n_jobs)
+    given = evidence.draws if evidence.has_draws else evidence.similarity
+    words = wording_of(wording, evidence.lacking or given)
     best = _estimate(estimate, given, n_jobs)
     if truth is not None:
         truth = validate.labels("truth", truth, n_items=given.n_items)
@@ -101,23 +112,25 @@ def report(
     table = _comparison(comparison, given, truth, best, n_jobs)
     steps = steps_of(best, given, n_jobs=n_jobs)
     order = item_order(best, given, truth=truth)
-    findings = _sections.Findings.of(best, given, truth, table, n_jobs)
+    findings = _sections.Findings.of(best, given, truth, table, n_jobs, words)
     content = _content.content(best, given, steps, order, findings, data, density)
     call = _reproduce.call(
         best, given, draws, path,
         data=data, truth=truth, params=params, comparison=comparison, density=density,
-        title=str(title),
+        title=str(title), wording=wording,
     )  # fmt: skip
+    if params is not None and not evidence.has_draws:
+        raise InvalidValueError("`params` must go with whole draws; got a similarity alone.")
     described = None if params is None else _parameters.described(best, draws, params)
     parts = _sections.parts(best, given, findings, steps, command, call)
     parts["parameters"] = _parameters.section(described)
     parts["parameters_link"] = _parameters.link(described)
-    page = _page.page(title=str(title), content=content, parts=parts)
+    page = _page.page(title=str(title), content=content, parts=parts, wording=words)
     io.write_somewhere(path, lambda place: io.write_text(place, page))
     return os.path.abspath(path)
 
 
-def _estimate(estimate: Any, draws: Draws, n_jobs: int) -> Estimate:
+def _estimate(estimate: Any, draws: Draws | Similarity, n_jobs: int) -> Estimate:
     """The estimate, or bare labels with the loss that they have."""
     labels = validate.labels("estimate", getattr(estimate, "labels", estimate),
                              n_items=draws.n_items)  # fmt: skip
@@ -125,13 +138,15 @@ def _estimate(estimate: Any, draws: Draws, n_jobs: int) -> Estimate:
         return estimate
     if isinstance(estimate, str):
         raise InvalidTypeError(f"`estimate` must be an Estimate or labels; got {estimate!r}.")
-    value = expected_loss(labels, draws, loss=VI(), n_jobs=n_jobs)
-    return Estimate(canonical(labels), float(value), VI(), _reproduce.GIVEN)
+    loss = VI() if isinstance(draws, Draws) else VILowerBound()
+    value = expected_loss(labels, draws, loss=loss, n_jobs=n_jobs)
+    return Estimate(canonical(labels), float(value), loss, _reproduce.GIVEN)
 
 
 def _comparison(
-    given: Comparison | bool | None, draws: Draws, truth: Any, best: Estimate, n_jobs: int
-) -> Comparison | None:
+    given: Comparison | bool | None, draws: Draws | Similarity, truth: Any, best: Estimate,
+    n_jobs: int,
+) -> Comparison | None:  # fmt: skip
     if isinstance(given, Comparison):
         return given
     n = draws.n_items

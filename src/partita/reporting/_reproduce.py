@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from partita import losses, search
 from partita._version import __version__
 from partita.comparison import Comparison
@@ -18,14 +20,22 @@ if TYPE_CHECKING:
 
     from partita.draws import Draws
     from partita.estimation import Estimate
+    from partita.similarity import Similarity
 
 GIVEN = "the caller"  # what found labels that came without an estimate
 TITLE = "Clustering report"
 _PREFIX = 12  # letters of the hash that are shown beside the draws
 
 
-def fingerprint(draws: Draws) -> str:
-    """Return a hash of the canonical labels, the same on every machine."""
+def fingerprint(draws: Draws | Similarity) -> str:
+    """Return a hash of the canonical labels, the same on every machine, or of the matrix."""
+    if not hasattr(draws, "labels"):
+        runs = draws.draws
+        if runs is None:
+            matrix = np.ascontiguousarray(draws.to_dense(), dtype="<f8")
+            return hashlib.sha256(matrix.tobytes()).hexdigest()
+        there = np.where(runs.observed, runs.labels, 2**32 - 1)
+        return hashlib.sha256(there.astype("<u4").tobytes()).hexdigest()
     shape = f"{draws.n_draws}x{draws.n_items}:".encode()
     found = hashlib.sha256(shape)
     for row in draws.labels:
@@ -40,7 +50,7 @@ _GIVEN_APART = {
 }
 
 
-def call(best: Estimate, draws: Draws, given: Any, path: Any, **settings: Any) -> str:
+def call(best: Estimate, draws: Draws | Similarity, given: Any, path: Any, **settings: Any) -> str:
     """Return the Python that makes this report; what it cannot hold is a name with a comment.
 
     Parameters
@@ -50,8 +60,8 @@ def call(best: Estimate, draws: Draws, given: Any, path: Any, **settings: Any) -
         The draws as the caller had them.
     path : path
     **settings
-        ``data``, ``truth``, ``params``, ``comparison``, ``density`` and ``title`` as the caller
-        had them.
+        ``data``, ``truth``, ``params``, ``comparison``, ``density``, ``title`` and ``wording`` as
+        the caller had them.
     """
     mark = f"{draws!r} whose SHA-256 begins {fingerprint(draws)[:_PREFIX]}"
     lines = ["import partita as pt", ""]
@@ -111,6 +121,8 @@ def _choices(settings: Mapping[str, Any], words: list[str]) -> list[str]:
     elif density is not None:
         lines.append("density = ...  # points and densities there: as given, not kept here")
         words.append("density=density")
+    if settings["wording"] is not None:
+        words.append(f"wording={settings['wording']!r}")
     if settings["title"] != TITLE:
         words.append(f"title={settings['title']!r}")
     return lines

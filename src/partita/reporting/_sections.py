@@ -22,6 +22,7 @@ from partita.partitions import canonical
 from partita.reporting._reproduce import fingerprint, versions
 from partita.reporting._steps import Steps, own_loss
 from partita.reporting._tables import table
+from partita.similarity import Similarity
 from partita.uncertainty import (
     CredibleBall,
     LossError,
@@ -50,35 +51,43 @@ class Findings:
 
     items: pd.DataFrame
     clusters: pd.DataFrame
-    ball: CredibleBall
-    error: LossError
-    diagnosis: Diagnosis
+    ball: CredibleBall | None
+    error: LossError | None
+    diagnosis: Diagnosis | None
     comparison: Comparison | None
     truth: NDArray[np.int64] | None
 
     @classmethod
     def of(
-        cls, best: Estimate, draws: Draws, truth: Any, comparison: Comparison | None, n_jobs: int
-    ) -> Findings:
-        """Find out everything that the report tells."""
+        cls, best: Estimate, draws: Draws | Similarity, truth: Any, comparison: Comparison | None,
+        n_jobs: int, wording: str,
+    ) -> Findings:  # fmt: skip
+        """Find out everything that the report tells; of a similarity alone, what it allows."""
+        tables: dict[str, Any] = {
+            "items": item_uncertainty(best, draws, n_jobs=n_jobs),
+            "clusters": cluster_uncertainty(best, draws, n_jobs=n_jobs),
+            "comparison": comparison,
+            "truth": None if truth is None else canonical(truth),
+        }
+        if not isinstance(draws, Draws):
+            return cls(**tables, ball=None, error=None, diagnosis=None)
         loss = own_loss(best)
         far = loss if getattr(loss, "needs", "") != "similarity" else "vi"
-        with np.errstate(invalid="ignore"):  # traces may hold infinities, whose moments are nan
-            diagnosis = diagnose(draws, best, loss=far, n_jobs=n_jobs)
+        diagnosis = None
+        if wording == "posterior":  # runs are no chain
+            with np.errstate(invalid="ignore"):  # traces may hold infinities, whose moments are nan
+                diagnosis = diagnose(draws, best, loss=far, n_jobs=n_jobs)
         return cls(
-            items=item_uncertainty(best, draws, n_jobs=n_jobs),
-            clusters=cluster_uncertainty(best, draws, n_jobs=n_jobs),
+            **tables,
             ball=credible_ball(best, draws, loss=far, n_jobs=n_jobs),
             error=loss_error(best, draws, loss=far, n_jobs=n_jobs),
             diagnosis=diagnosis,
-            comparison=comparison,
-            truth=None if truth is None else canonical(truth),
         )
 
 
 def parts(
     best: Estimate,
-    draws: Draws,
+    draws: Draws | Similarity,
     findings: Findings,
     steps: Steps,
     command: str | None,
@@ -88,39 +97,68 @@ def parts(
     return {
         "headline": _headline(best, draws, findings),
         "facts": _facts(best, draws, findings),
-        "verdict": _verdict(findings.diagnosis),
+        "verdict": _verdict(findings.diagnosis) if findings.diagnosis else "",
         "slider_source": escape(steps.source),
         "slider_loss": escape(steps.loss_name),
         "memberships_note": escape(steps.note),
         "clusters": table(findings.clusters, "The clusters of the estimate", "cluster"),
-        "ball": table(
-            findings.ball.to_frame().rename(_BOUNDS),
-            f"The edges of the {findings.ball.prob:.0%} credible ball",
-            "bound",
-        ),
+        "ball": _ball(findings.ball),
         "comparison": _comparison(best, findings),
-        "diagnostics": table(
-            findings.diagnosis.frame, "R-hat and effective sample sizes", "quantity"
-        ),
+        "diagnostics": _diagnostics(draws, findings),
         "reproduce": escape(call),
         "command": f"<pre><code>{escape(command)}</code></pre>" if command else "",
         "versions": escape(versions()),
         "fingerprint": fingerprint(draws),
+        "hashed": _hashed(draws),
+        "item_columns": ""
+        if "probability" not in findings.items
+        else "the probability of being in its cluster, the entropy of where it goes in bits, ",
     }
 
 
-def _headline(best: Estimate, draws: Draws, findings: Findings) -> str:
+def _hashed(draws: Draws | Similarity) -> str:
+    if not isinstance(draws, Draws) and draws.draws is None:
+        return "the similarity matrix, as 64-bit floats"
+    return "the draws, canonical labels as 32-bit integers"
+
+
+def _ball(ball: CredibleBall | None) -> str:
+    if ball is None:
+        return ""
+    edges = ball.to_frame().rename(_BOUNDS)
+    return table(edges, f"The edges of the {ball.prob:.0%} credible ball", "bound")
+
+
+def _diagnostics(draws: Draws | Similarity, findings: Findings) -> str:
+    if findings.diagnosis is not None:
+        return table(findings.diagnosis.frame, "R-hat and effective sample sizes", "quantity")
+    if isinstance(draws, Draws):
+        return f"<p>{draws.n_draws:,} runs, of equal standing: no order among them to diagnose.</p>"
+    why = "There was a similarity matrix and no labels of single runs."
+    if draws.draws is not None and draws.draws.observed is not None:
+        share = 1 - draws.draws.observed.mean()
+        why = f"{share:.1%} of the labels are missing: runs left items out."
+    return (
+        f"<p>{why} So there is no ball around the estimate, no standard error of its loss, no "
+        "entropy of an item's place, no distribution of the number of clusters.</p>"
+    )
+
+
+def _headline(best: Estimate, draws: Draws | Similarity, findings: Findings) -> str:
     ball, error = findings.ball, findings.error
     lines = [
         f"<strong>{validate.count_text(best.n_clusters, 'cluster')}</strong> of "
         f"{validate.count_text(draws.n_items, 'item')}, of sizes {_sizes(best)}.",
         f"Expected {escape(best.loss_name)} {best.expected_loss:.4g}"
-        + (f" (Monte Carlo error {error.error:.2g})" if _is_of(error, best) else "")
+        + (f" (Monte Carlo error {error.error:.2g})" if error and _is_of(error, best) else "")
         + f", found by {escape(best.search_name)}.",
-        f"{ball.prob:.0%} of the posterior lies within {escape(losses.name_of(ball.loss))} "
-        f"{ball.radius:.3g} of it.",
-        _doubts(draws, findings),
     ]
+    if ball is not None:
+        lines += [
+            f"{ball.prob:.0%} of the posterior lies within {escape(losses.name_of(ball.loss))} "
+            f"{ball.radius:.3g} of it.",
+            _doubts(draws, findings),
+        ]
     if findings.truth is not None:
         lines.append(
             f"Against the truth: Rand {rand_index(findings.truth, best.labels):.3f}, adjusted Rand "
@@ -141,7 +179,7 @@ def _sizes(best: Estimate) -> str:
     return ", ".join(f"{size:,}" for size in sizes[:12]) + more
 
 
-def _doubts(draws: Draws, findings: Findings) -> str:
+def _doubts(draws: Draws | Similarity, findings: Findings) -> str:
     doubtful = findings.items["probability"].to_numpy() < _DOUBTFUL
     count = int(doubtful.sum())
     if count == 0:
@@ -158,10 +196,14 @@ def _short(name: str) -> str:
     return name if len(name) <= 40 else name[:39] + "…"
 
 
-def _facts(best: Estimate, draws: Draws, findings: Findings) -> str:
-    facts = {
-        "Draws": f"{draws.n_draws:,}" + (", weighted" if draws.weights is not None else ""),
-        "Chains": f"{draws.n_chains}",
+def _facts(best: Estimate, draws: Draws | Similarity, findings: Findings) -> str:
+    runs = draws if isinstance(draws, Draws) else draws.draws
+    facts = {}
+    if runs is not None:
+        facts["Draws"] = f"{runs.n_draws:,}" + (", weighted" if runs.weights is not None else "")
+    if findings.diagnosis is not None and runs is not None:
+        facts["Chains"] = f"{runs.n_chains}"
+    facts |= {
         "Items": f"{draws.n_items:,}",
         "Loss": best.loss_name,
         "Search": best.search_name,

@@ -12,12 +12,13 @@ from partita import search as searches
 from partita.draws import Draws, representative
 from partita.estimation import Estimate, Step, expected_loss
 from partita.estimation import estimate as find
-from partita.evidence import Evidence
+from partita.evidence import as_evidence
 from partita.losses import VI
 from partita.nmf import OPEN
 from partita.partitions import canonical
 from partita.plots._canvas import some_of
 from partita.plots._palette import column_numbers
+from partita.similarity import Similarity
 from partita.uncertainty import align_memberships
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Steps:
     note: str = ""
 
 
-def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
+def steps_of(best: Estimate, draws: Draws | Similarity, *, n_jobs: int) -> Steps:
     """Return the estimate's own path or, where it has none, one for comparison."""
     own = {step.rank: step for step in best.path if step.labels is not None}
     loss = own_loss(best)
@@ -65,11 +66,13 @@ def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
     elif draws.n_items <= _CUT_ITEMS:
         most = max(_MOST, best.n_clusters + 3)
         cut = searches.Linkage("average", max_clusters=most)
-        cuts = find(Evidence(draws=draws, n_jobs=n_jobs), loss=loss, search=cut, n_jobs=n_jobs)
+        cuts = find(as_evidence(draws, n_jobs=n_jobs), loss=loss, search=cut, n_jobs=n_jobs)
         found = {step.rank: step for step in cuts.path if step.labels is not None}
         source = "cuts of average linkage"
-    else:
+    elif isinstance(draws, Draws):
         found, source = _from_draws(draws, loss, n_jobs), "the best draw of each K"
+    else:
+        found, source = {}, "the estimate alone"
     rank = _place(best, found)
     if rank is None:
         rank = best.n_clusters
@@ -80,7 +83,7 @@ def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
             value = float(expected_loss(best.labels, draws, loss=loss, n_jobs=n_jobs))
         found[rank] = Step(rank, rank, value, labels=best.labels, memberships=best.memberships)
     kept = sorted(sorted(found, key=lambda k: (abs(k - rank), k))[:_MOST])
-    some = representative(draws, _ALIGNED)
+    some = representative(draws, _ALIGNED) if isinstance(draws, Draws) else draws
     positions = tuple(_position(found[k], best, some, n_jobs) for k in kept)
     if name != best.loss_name:
         source += f"; the estimate's own loss, {best.loss_name}, is known by name alone"
@@ -88,8 +91,10 @@ def steps_of(best: Estimate, draws: Draws, *, n_jobs: int) -> Steps:
     return Steps(positions, kept.index(rank), source, name, note)
 
 
-def _note(found: dict[int, Step], kept: list[int], some: Draws, draws: Draws) -> str:
+def _note(found: dict[int, Step], kept: list[int], some: Any, draws: Draws | Similarity) -> str:
     """What the memberships rest on, where they are taken from some of the draws."""
+    if not isinstance(draws, Draws):
+        return " They are the mean similarities to the clusters, scaled to sum to 1."
     count = some_of(some.n_draws, draws.n_draws)
     if not count or all(found[k].memberships is not None for k in kept):
         return ""
@@ -139,9 +144,13 @@ def _from_draws(draws: Draws, loss: Any, n_jobs: int) -> dict[int, Step]:
     return found
 
 
-def _position(step: Step, best: Estimate, draws: Draws, n_jobs: int) -> Position:
+def _position(step: Step, best: Estimate, draws: Draws | Similarity, n_jobs: int) -> Position:
     labels = canonical(step.labels)
-    if step.memberships is None:
+    if step.memberships is None and not isinstance(draws, Draws):
+        sums = draws.matmul(np.eye(int(labels.max()) + 1)[labels], n_jobs=n_jobs)
+        soft = sums / np.bincount(labels)
+        soft /= soft.sum(axis=1, keepdims=True)
+    elif step.memberships is None:
         soft = align_memberships(labels, draws, n_jobs=n_jobs).memberships
     else:
         soft = np.asarray(step.memberships, dtype=np.float64)

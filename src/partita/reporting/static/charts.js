@@ -19,6 +19,10 @@ function drawLoss(step) {
 
 function drawPosterior(step) {
   const p = page.posterior;
+  if (!p) {
+    byId("chart-posterior").closest("figure").hidden = true;
+    return;
+  }
   const colours = p.k.map((k) => (k === step.rank ? colour("accent") : isDark() ? "#41627c" : "#a9cbe3"));
   const bars = { type: "bar", x: p.k, y: p.probability, marker: { color: colours }, error_y: { array: p.error, color: colour("soft"), thickness: 1 }, hovertemplate: "K = %{x}: %{y:.3f}<extra></extra>" };
   Plotly.react("chart-posterior", [bars], layoutOf({

@@ -3,6 +3,7 @@ const perPage = 25;
 const mostPrinted = 500;
 const view = { step: null, key: "entropy", down: true, words: "", rows: [], page: 0 };
 const fixed = page.items;
+if (!fixed.entropy) Object.assign(view, { key: "own_similarity", down: false });
 const number = (values) => (i) => unpack(values)[i];
 
 function columnsOf(step) {
@@ -10,11 +11,15 @@ function columnsOf(step) {
     { key: "item", title: "Item" },
     { key: "cluster", title: "Cluster", of: (i) => numberOf(step, i), chip: true },
     { key: "membership", title: "Membership", of: (i) => membershipOf(step, i), digits: 2 },
-    { key: "probability", title: "Probability", of: number(fixed.probability), digits: 3 },
-    { key: "entropy", title: "Entropy", of: number(fixed.entropy), digits: 3 },
     { key: "own_similarity", title: "Similarity", of: number(fixed.own_similarity), digits: 3 },
     { key: "runner_up", title: "Runner-up", of: number(fixed.runner_up), chip: true },
   ];
+  // Of a similarity alone there are neither.
+  if (fixed.probability) {
+    columns.splice(3, 0,
+      { key: "probability", title: "Probability", of: number(fixed.probability), digits: 3 },
+      { key: "entropy", title: "Entropy", of: number(fixed.entropy), digits: 3 });
+  }
   if (fixed.truth) columns.push({ key: "truth", title: "True class", of: number(fixed.truth), digits: 0 });
   return columns;
 }
