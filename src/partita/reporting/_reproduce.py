@@ -14,13 +14,13 @@ import numpy as np
 from partita import losses, search
 from partita._version import __version__
 from partita.comparison import Comparison
+from partita.similarity import Similarity
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from partita.draws import Draws
     from partita.estimation import Estimate
-    from partita.similarity import Similarity
 
 GIVEN = "the caller"  # what found labels that came without an estimate
 TITLE = "Clustering report"
@@ -29,9 +29,9 @@ _PREFIX = 12  # letters of the hash that are shown beside the draws
 
 def fingerprint(draws: Draws | Similarity) -> str:
     """Return a hash of the canonical labels, the same on every machine, or of the matrix."""
-    if not hasattr(draws, "labels"):
+    if isinstance(draws, Similarity):
         runs = draws.draws
-        if runs is None:
+        if runs is None or runs.observed is None:
             matrix = np.ascontiguousarray(draws.to_dense(), dtype="<f8")
             return hashlib.sha256(matrix.tobytes()).hexdigest()
         there = np.where(runs.observed, runs.labels, 2**32 - 1)
