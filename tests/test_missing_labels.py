@@ -200,7 +200,7 @@ OTHERS = {
     "adjusted_rand_index", "as_draws", "certify", "choose_n_clusters", "consensus", "factorize",
     "from_numpyro", "from_pymc",
     "posterior_n_clusters", "posterior_similarity", "rand_index", "read_draws", "report",
-    "sample_mixture", "variation_of_information",
+    "sample_mixture", "to_anndata", "variation_of_information",
 }  # fmt: skip
 
 
@@ -281,3 +281,15 @@ class TestOrientation:
             pt.read_draws(tmp_path / "runs.csv")
         found = pt.read_draws(tmp_path / "runs.csv", orient="items")
         assert (found.n_draws, found.item_names) == (N_DRAWS, tuple(named.index))
+
+
+@pytest.mark.slow
+def test_many_items_never_form_the_matrix():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 6, 6_000)
+    labels = np.where(rng.random((30, 6_000)) < 0.85, truth, rng.integers(0, 6, (30, 6_000)))
+    draws = pt.Draws(labels, observed=rng.random(labels.shape) < 0.8)
+    similarity = pt.Similarity.from_draws(draws, unobserved=0.0)
+    best = pt.estimate(similarity, rng=0)
+    assert not similarity.is_dense
+    assert pt.adjusted_rand_index(best.labels, truth) > 0.99

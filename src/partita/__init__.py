@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         plots,
         search,
     )
+    from partita.annotated import to_anndata
     from partita.certificates import Certificate, certify
     from partita.comparison import (
         Comparison,
@@ -119,6 +120,7 @@ _WHERE = {
     "sensitivity": "uncertainty",
     "stability": "uncertainty",
     "summarize_modes": "uncertainty",
+    "to_anndata": "annotated",
     "variation_of_information": "comparison",
 }
 _ROOMS = (
@@ -192,6 +194,7 @@ __all__ = [
     "sensitivity",
     "stability",
     "summarize_modes",
+    "to_anndata",
     "variation_of_information",
 ]
 

@@ -57,7 +57,13 @@ def keywords(arguments: argparse.Namespace, search: str = "auto") -> dict[str, A
         "time_limit": arguments.time_limit,
     }
     checked(**found, is_similarity=bool(arguments.similarity))
-    return {**found, "rng": arguments.seed, "device": arguments.device}
+    names = ("min_size", "must_link", "cannot_link", "fixed")
+    rules = {n: getattr(arguments, n) for n in names if getattr(arguments, n) is not None}
+    if "fixed" in rules:
+        from partita.cli import reading
+
+        rules["fixed"] = reading.labels("fixed", arguments.fixed)
+    return {**found, **rules, "rng": arguments.seed, "device": arguments.device}
 
 
 def _given(arguments: argparse.Namespace, names: Sequence[str]) -> list[str]:

@@ -18,7 +18,6 @@ from partita.cli import aims, cluster, reading, writing
 from partita.cli.writing import Result
 
 if TYPE_CHECKING:
-    from partita.draws import Draws
     from partita.estimation import Estimate
     from partita.parameters import ClusterParameters
 

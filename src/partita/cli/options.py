@@ -188,6 +188,12 @@ _AIMS = (
             action="append", metavar="NAME", names="search:NAMES"),
     _option("--method", "a loss and a search together", metavar="NAME", names="search:METHODS"),
     _count("--n-clusters", "exactly so many clusters"),
+    _count("--min-size", "no cluster of fewer items"),
+    _option("--must-link", "two items, separated by a comma, that must be together; may be given "
+            "several times", action="append", metavar="A,B", type=_list),
+    _option("--cannot-link", "two items that must not be", action="append", metavar="A,B",
+            type=_list),
+    _file("--fixed", "known labels, a row or a column, -1 where an item is free"),
     _count("--max-clusters", "at most so many (greedy, which auto then is, and its kin; average, "
            "complete, exact)"),
     _option("--effort", "how much work greedy, which auto then is, and its kin do; default 1",

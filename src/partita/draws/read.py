@@ -156,6 +156,7 @@ def as_draws(
     data: Any,
     *,
     key: str | None = None,
+    keys: str | Sequence[str] | None = None,
     orient: str | None = None,
     missing: Any = None,
     noise: str = "absent",
@@ -171,6 +172,9 @@ def as_draws(
         samples; NumPyro's MCMC, PyMC's MultiTrace or a fit of CmdStanPy.
     key : str, optional
         The variable that holds the labels, where there are several.
+    keys : str or list of str, optional
+        Of an AnnData object: the columns of ``obs``, one a clustering, or what their names begin
+        with.
     orient, missing, noise
         Of arrays, frames and files: see :class:`Draws`.
 
@@ -195,6 +199,13 @@ def as_draws(
         return as_draws(data.draws)
     if hasattr(data, "responsibilities") and isinstance(data.draws, Draws):
         return data.draws
+    if hasattr(data, "obs") and hasattr(data, "obsm"):
+        frame = io.clusterings_of(data, keys)
+        return Draws(frame, orient="items", **gaps)
+    if keys is not None:
+        raise InvalidValueError(
+            f"`keys` must be left out for {type(data).__name__}: it names columns of AnnData."
+        )
     variables = io.variables_of(data)
     if variables is not None:
         return _of(io.table_of(variables, key, orient or "draws"), **gaps)

@@ -22,6 +22,7 @@ from partita.evidence import Evidence, as_evidence, can_serve
 from partita.losses import VI, Loss, VILowerBound
 from partita.nmf import OPEN
 from partita.partitions import canonical, canonical_rows
+from partita.search import Constraints
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +52,10 @@ def estimate(
     n_clusters: int | None = None,
     time_limit: float | None = None,
     device: str | None = None,
+    min_size: int | None = None,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    fixed: Any = None,
 ) -> Estimate:
     """Return the partition of least expected loss among those that a search supplies (equation 8).
 
@@ -82,12 +87,20 @@ def estimate(
     device : str, optional
         Where the NMF searches factorise: "cuda", "cuda:1", or with the library named,
         "torch:cuda", "cupy:cuda", "torch:cpu".
+    min_size : int, optional
+        No cluster of fewer items.
+    must_link, cannot_link : list of pairs of items, optional
+        Positions or names of two items that must, or must not, be together.
+    fixed : array-like of shape (n,), optional
+        Labels of items that are known, -1 where an item is free: two that are known are together
+        exactly where their labels agree.
 
     Returns
     -------
     Estimate
         Of the best partition found so far, with a warning and ``info["interrupted"]``, if Ctrl-C
-        ends the search.
+        ends the search. Under constraints ``info["constraint_cost"]`` is how much more it costs
+        than what the same search finds without them, and without ``n_clusters``.
 
     Warns
     -----
@@ -123,6 +136,13 @@ def estimate(
     if n_clusters is not None:
         validate.integer("n_clusters", n_clusters, most=evidence.n_items)
     asked = _Asked(parts, evidence, seed, n_jobs, n_clusters)
+    given = {
+        "min_size": min_size,
+        "must_link": must_link,
+        "cannot_link": cannot_link,
+        "fixed": fixed,
+    }
+    rules = _rules(given, evidence, chosen, n_clusters)
     with _explained(parts):
         if n_clusters is not None and is_to_be_chosen(chosen):
             deadline = np.inf if time_limit is None else began + time_limit
@@ -130,11 +150,35 @@ def estimate(
             found, said = for_clusters(
                 chosen, n_clusters, lambda weighted: _minimise(weighted, free), deadline
             )
-        else:
+        elif rules is None:
             found, said = _minimise(chosen, asked)
+        else:
+            found, said = _kept_to(rules, chosen, asked)
     for one in dict.fromkeys([*said, *_open_memberships(found)]):
         warnings.warn(one, PartitaWarning, stacklevel=2)
     return found
+
+
+def _rules(
+    given: dict[str, Any], evidence: Evidence, loss: Loss, n_clusters: int | None
+) -> Constraints | None:
+    """The constraints, if there are any."""
+    if all(value is None for value in given.values()):
+        return None
+    if n_clusters is not None and is_to_be_chosen(loss):
+        raise InvalidValueError("Constraints must go with a loss of a known weight; got `a=None`.")
+    return Constraints.of(evidence.n_items, evidence.item_names, n_clusters=n_clusters, **given)
+
+
+def _kept_to(rules: Constraints, loss: Loss, asked: _Asked) -> tuple[Estimate, list[str]]:
+    """The best partition under constraints, and what they cost."""
+    free, said = _minimise(loss, replace(asked, n_clusters=None))
+    found = free
+    more: list[str] = []
+    if rules.is_small or not rules.holds(free.labels):
+        found, more = _minimise(loss, replace(asked, rules=rules, starts=(free.labels,)))
+    cost = max(0.0, found.expected_loss - free.expected_loss)
+    return replace(found, info={**found.info, "constraint_cost": cost}), [*said, *more]
 
 
 def _open_memberships(found: Estimate) -> Iterator[str]:
@@ -179,6 +223,14 @@ class _Asked:
     n_jobs: int
     n_clusters: int | None = None
     deadline: float = np.inf
+    rules: Constraints | None = None
+    starts: tuple[NDArray[np.int64], ...] = ()
+
+    def admits(self, labels: Any) -> bool:
+        """Whether a partition is one of those asked for."""
+        if self.rules is not None:
+            return self.rules.holds(labels)
+        return self.n_clusters is None or len(np.unique(labels)) == self.n_clusters
 
 
 @dataclass(eq=False)
@@ -186,7 +238,7 @@ class _Found:
     """What one search has offered so far: the best, the best of each rank, and how it ended."""
 
     search: Search
-    n_clusters: int | None = None
+    asked: _Asked
     best: Candidate | None = None
     least: float = np.inf
     steps: dict[int, Step] = field(default_factory=dict)
@@ -209,7 +261,7 @@ class _Found:
         unknown = iter(taken.tolist())
         for one in offered:
             value = next(unknown) if one.expected_loss is None else one.expected_loss
-            if self.n_clusters is None or len(np.unique(one.labels)) == self.n_clusters:
+            if self.asked.admits(one.labels):
                 self.history.append((time.monotonic() - self.began, value, 1.0))
                 if self.best is None or _better(value, self.least):
                     self.best, self.least = one, value
@@ -242,7 +294,9 @@ def _minimise(loss: Loss, asked: _Asked) -> tuple[Estimate, list[str]]:
         limit = None if left == np.inf else max(left, _LEAST)
         (own,) = searches.adapted(part, time_limit=limit)
         own = own if asked.n_clusters is None else searches.exactly(own, asked.n_clusters)
-        ends.append(_Found(part, asked.n_clusters))
+        if asked.rules is not None:
+            own = searches.constrained(own, asked.rules, asked.starts)
+        ends.append(_Found(part, asked))
         _score(own, loss, asked, np.random.default_rng(child), ends[-1])
         if ends[-1].interrupt is not None:
             break
@@ -252,7 +306,7 @@ def _minimise(loss: Loss, asked: _Asked) -> tuple[Estimate, list[str]]:
             best = end
     interrupt = ends[-1].interrupt
     if best.best is None:
-        raise interrupt or InvalidValueError(_none_of(asked.searches, asked.n_clusters))
+        raise interrupt or InvalidValueError(_none_of(asked))
     said += [end.undone for end in ends if end.undone]
     ended = {"interrupted": interrupt is not None, "cut_short": bool(said)}
     found = _finish(best, best.best, loss, asked)
@@ -303,8 +357,14 @@ def _checked_candidate(candidate: Any, search: Search, n_items: int) -> Candidat
     return found
 
 
-def _none_of(parts: tuple[Search, ...], n_clusters: int | None) -> str:
+def _none_of(asked: _Asked) -> str:
     """Say that there was no candidate, and what has one."""
+    parts, n_clusters = asked.searches, asked.n_clusters
+    if asked.rules is not None:
+        return (
+            "no partition found that satisfies `min_size`, `must_link`, `cannot_link`, `fixed` and "
+            "`n_clusters`. Ask for less, or use 'greedy', which mends what it finds."
+        )
     if n_clusters is None:
         return "`search` must supply at least one candidate; it supplied none."
     names = ", ".join(repr(searches.name_of(one)) for one in parts)

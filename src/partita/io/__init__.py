@@ -17,7 +17,7 @@ read and cannot be used is an :class:`~partita.errors.InvalidValueError`, as it 
 
 from partita.io.arrays import Layout, read_npy, read_npz
 from partita.io.files import bytes_at, matching, open_text
-from partita.io.objects import names_variables, variables_of
+from partita.io.objects import clusterings_of, names_variables, variables_of
 from partita.io.read import Weights, read_matrix, read_table, read_weights, table_of
 from partita.io.results import Shown, item_index, to_dataset
 from partita.io.stored import MOST_KEPT, open_stored
@@ -44,6 +44,7 @@ __all__ = [
     "bytes_at",
     "check_place",
     "check_store",
+    "clusterings_of",
     "item_index",
     "matching",
     "names_variables",

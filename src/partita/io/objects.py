@@ -141,3 +141,22 @@ def of_dict(data: Mapping[Any, Any]) -> list[Variable]:
 
 def _dims(*leads: str, ndim: int) -> tuple[str, ...]:
     return (*leads, *(f"dim_{k}" for k in range(ndim - len(leads))))
+
+
+def clusterings_of(adata: Any, keys: str | Sequence[str] | None) -> Any:
+    """Return the columns of an AnnData object's ``obs`` that are meant, an item a row."""
+    columns = [str(name) for name in adata.obs.columns]
+    categorical = [n for n in columns if str(adata.obs[n].dtype) in ("category", "object", "str")]
+    if keys is None:
+        raise InvalidValueError(
+            "`keys` must name the columns of `obs` that hold clusterings, or what their names "
+            f"begin with; there are {', '.join(map(repr, categorical)) or 'no categorical ones'}."
+        )
+    named = [n for n in columns if n.startswith(keys)] if isinstance(keys, str) else list(keys)
+    lacking = [name for name in named if name not in columns]
+    if lacking or not named:
+        raise InvalidValueError(
+            f"`keys` must name columns of `obs`; got {lacking or keys!r}, and there are "
+            f"{', '.join(map(repr, columns))}."
+        )
+    return adata.obs[named]

@@ -16,6 +16,7 @@ from partita.devices import resolve as resolve_device
 from partita.errors import InvalidTypeError, InvalidValueError
 from partita.losses import PEAR, Binder, Loss, VILowerBound, ZeroOne
 from partita.search._common import Candidate, Search
+from partita.search._constrained import Constrained, Constraints
 from partita.search._polish import polish
 from partita.search.community import Community
 from partita.search.exact import Exact
@@ -33,6 +34,7 @@ __all__ = [
     "NMF",
     "Candidate",
     "Community",
+    "Constraints",
     "Exact",
     "Greedy",
     "Linkage",
@@ -154,6 +156,15 @@ def _changed(search: Any, name: str, value: Any) -> Any:
         tiny = search.tiny and _changed(search.tiny, name, value)
         return replace(search, tiny=tiny, direct=_changed(search.direct, name, value))
     return replace(search, **{name: value})
+
+
+def constrained(search: Any, constraints: Constraints, starts: tuple[Any, ...]) -> Search:
+    """Return a search under constraints, if it is one that can be; others as they are."""
+    if isinstance(search, Portfolio | Greedy | Exact):
+        is_exact = isinstance(search, Exact)
+        limit = getattr(search, "time_limit", None)
+        return Constrained(constraints, starts, is_exact, limit)
+    return cast("Search", search)
 
 
 def exactly(search: Any, n_clusters: int) -> Search:

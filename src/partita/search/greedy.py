@@ -16,7 +16,7 @@ from partita.errors import InvalidTypeError
 from partita.evidence import can_serve
 from partita.parallel import Stop
 from partita.partitions import canonical
-from partita.search import _representatives
+from partita.search import _implicit, _representatives
 from partita.search._common import Candidate, at_most
 from partita.search._problem import Problem, Watch, check, problem
 
@@ -160,7 +160,9 @@ class Greedy:
         watch = Watch(Stop(self.time_limit))
         given = [validate.labels("starts", s, n_items=n) for s in self.starts if _is_labels(s)]
         held = evidence.searched(scored.needs)
-        if held is None or _representatives.goes_in_rounds(scored, held):
+        if _implicit.is_implicit(evidence):
+            yield from _implicit.search(self, given, scored, evidence, rng, n_jobs, watch)
+        elif held is None or _representatives.goes_in_rounds(scored, held):
             yield from _representatives.search(self, given, scored, evidence, rng, n_jobs, watch)
         else:
             for labels in given:

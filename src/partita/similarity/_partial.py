@@ -7,7 +7,6 @@ has one label, and in being there. Items that are both absent agree in both, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -114,29 +113,20 @@ class Partial(Backing):
                 self._tile(rows[top], cols[left], out[top, left])
         return out
 
-    def _strips(self, n_jobs: int) -> Iterator[tuple[slice, FloatArray]]:
-        """The matrix, some rows at a time."""
-        everyone = np.arange(self.n_items)
-        parts = blocks(self.n_items, _ROWS)
-        found = map_blocks(
-            lambda part: self.block(everyone[part], everyone), parts, n_jobs=n_jobs,
-            label="similarity",
-        )  # fmt: skip
-        yield from zip(parts, found, strict=True)
-
     def matmul(self, x: FloatArray, n_jobs: int) -> FloatArray:
-        """π̂ x."""
-        out = np.empty(x.shape)
-        for part, rows in self._strips(n_jobs):
-            out[part] = rows @ x
-        return out
+        """π̂ x, both halves of the matrix from one."""
+        everyone = np.arange(self.n_items)
 
-    def dense(self, dtype: Any, n_jobs: int) -> FloatArray:
-        """The whole matrix."""
-        out = np.empty((self.n_items, self.n_items), dtype=dtype)
-        for part, rows in self._strips(n_jobs):
-            out[part] = rows
-        np.fill_diagonal(out, 1.0)
+        def work(part: slice) -> tuple[FloatArray, FloatArray]:
+            rows = self.block(everyone[part], everyone[part.start :])
+            return rows @ x[part.start :], rows[:, len(rows) :].T @ x[part]
+
+        out = np.zeros(x.shape)
+        parts = blocks(self.n_items, _ROWS)
+        found = map_blocks(work, parts, n_jobs=n_jobs, label="similarity")
+        for part, (own, below) in zip(parts, found, strict=True):
+            out[part] += own
+            out[part.stop :] += below
         return out
 
     def own_sums(self, labels: IntArray, n_clusters: int, n_jobs: int) -> NDArray[np.float64]:
