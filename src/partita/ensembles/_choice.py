@@ -139,10 +139,20 @@ def _consensus_of(group: Draws, unobserved: float | None, n_jobs: int) -> NDArra
 
 def _into(group: Draws, k: int, n_jobs: int) -> NDArray[np.int64]:
     """The consensus partition of some runs into k clusters, by average linkage."""
-    similarity = Similarity.from_draws(group, unobserved=0.0)
+    similarity = Similarity.from_draws(group, unobserved=_typical(group))
     k = min(k, group.n_items)
     found = estimate(similarity, search="average", loss="binder", n_clusters=k, n_jobs=n_jobs)
     return found.labels
+
+
+def _typical(group: Draws) -> float:
+    """The share of pairs that are together in a run: what is expected of a pair never seen."""
+    observed = np.ones(group.labels.shape, bool) if group.observed is None else group.observed
+    shares = [
+        np.square(np.bincount(row[there]) / there.sum()).sum()
+        for row, there in zip(group.labels, observed, strict=True)
+    ]
+    return float(np.mean(shares))
 
 
 def _stability(
@@ -154,6 +164,11 @@ def _stability(
     found = []
     for _ in range(n_splits):
         order = random.permutation(group.n_draws)
-        halves = np.array_split(order, 2)
-        found.append(adjusted_rand_index(*(_into(group.take(half), k, n_jobs) for half in halves)))
+        halves = [group.take(half) for half in np.array_split(order, 2)]
+        seen = [np.ones(group.n_items, bool) if h.observed is None else h.observed.any(axis=0)
+                for h in halves]  # fmt: skip
+        both = np.flatnonzero(seen[0] & seen[1])
+        if both.size < 2:
+            return float("nan")
+        found.append(adjusted_rand_index(*(_into(_some_items(h, both), k, n_jobs) for h in halves)))
     return float(np.mean(found))
