@@ -107,7 +107,7 @@ def _draw(kind: str, draws: Any, arguments: argparse.Namespace) -> Any:
     return plots.NAMES[kind](best)
 
 
-def _of_draws(kind: str, draws: Draws, running: dict[str, Any]) -> Any:
+def _of_draws(kind: str, draws: Any, running: dict[str, Any]) -> Any:
     """Figures that need no estimate."""
     from partita import uncertainty
 
