@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from partita.typing import IntArray
 
-_AT_ONCE = 1_000_000  # labels looked at together
+_AT_ONCE = 200_000  # labels looked at together
 
 
 def distinct_draws(labels: Any, *, n_jobs: int = 1) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
