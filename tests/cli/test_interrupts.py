@@ -30,6 +30,21 @@ except KeyboardInterrupt as error:
     print("partita: interrupted before it began", file=sys.stderr)
     sys.exit(130)
 """
+# What an import does that Ctrl-C breaks off in compiled code: it drops the one, raises the other.
+BROKEN_OFF = """
+import signal
+import partita.diagnostics
+
+class Freed:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def broken(*_, **__):
+    Freed()
+    raise ImportError("PyCapsule_Import could not import module")
+
+partita.diagnostics.diagnose = broken
+"""
 COMMANDS = {
     "sample": "sample data.csv --n-draws 200000 --seed 1 --n-jobs 2 -o out/d.npz",
     "run": "run data.csv --n-draws 200000 --n-burn 5 --seed 1 --report out/r.html "
@@ -121,6 +136,15 @@ def test_kill_leaves_no_worker_behind(started):
     process.communicate(timeout=30)
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+def test_an_import_that_it_broke_off_is_a_line(work):
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN_OFF + START, "diagnose", "draws.npz"],
+        cwd=work, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "Traceback" in done.stderr) == (130, False), done.stderr
+    assert done.stderr.splitlines()[-1].startswith("partita: interrupted")
 
 
 def test_one_that_python_drops_is_raised_again():

@@ -80,7 +80,7 @@ def _attempt(words: list[str], heard: interrupts.Interrupts) -> int:
             return _complain("out of memory; burn or thin the draws, or give a smaller `n_jobs`.")
         if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
             return _complain("the system allows no more threads; give a smaller `n_jobs`.")
-        if heard.count:  # an import that Ctrl-C broke off
+        if heard.came:  # an import that Ctrl-C broke off
             return _interrupted(error)
         raise
 

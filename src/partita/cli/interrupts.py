@@ -19,14 +19,16 @@ _AGAIN = 0.05  # seconds after which an interrupt that Python dropped is raised 
 
 
 class Interrupts:
-    """How often Ctrl-C came so far."""
+    """How often Ctrl-C came so far, and whether it came at all, though Python dropped it."""
 
     def __init__(self) -> None:
         self.count = 0
+        self.came = False
 
     def hear(self, number: int, frame: FrameType | None) -> None:
         """Raise KeyboardInterrupt; if one was raised before, leave at once."""
         self.count += 1
+        self.came = True
         if self.count > 1:
             with suppress(OSError):  # print might be what it came in the middle of
                 os.write(2, _AT_ONCE)

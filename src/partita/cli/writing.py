@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from partita.cli import waiting
+
 if TYPE_CHECKING:
     import argparse
 
@@ -195,8 +197,6 @@ def show(result: Result, arguments: argparse.Namespace, what: str = "The result"
 
 def write(text: str, arguments: argparse.Namespace, what: str = "The result") -> None:
     """Send text to the output file or to the terminal."""
-    from partita.cli import waiting
-
     whole = text if text.endswith("\n") else text + "\n"
     if arguments.output is not None:
         from partita import io as files
@@ -249,7 +249,5 @@ def say(text: str, indent: str = "") -> None:
     """Print one line on stderr, if there is one."""
     if sys.stderr is None:
         return
-    from partita.cli import waiting
-
     with waiting.aside():
         print(indent + one_line(text), file=sys.stderr)
