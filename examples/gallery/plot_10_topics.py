@@ -41,9 +41,8 @@ def topics(texts, rng, smallest):
 
 runs = pt.consensus(topics, documents, n_runs=60, vary={"smallest": [4, 6, 10, 16]}, rng=0)
 print(runs)
-print(
-    "topics of the runs:", dict(zip(*np.unique(runs.n_clusters, return_counts=True), strict=True))
-)
+numbers = runs.n_clusters.tolist()
+print("runs with so many topics:", {k: numbers.count(k) for k in sorted(set(numbers))})
 
 # %%
 # A document called noise says nothing of that run; the others decide. Topics of fewer than 15
