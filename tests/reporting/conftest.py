@@ -42,7 +42,7 @@ def large_report(tmp_path_factory):
     labels = np.arange(5_000) * 12 // 5_000
     X = np.random.default_rng(0).normal(size=(5_000, 2))
     path = tmp_path_factory.mktemp("large") / "report.html"
-    pt.report(labels, draws, path, X, comparison=False)
+    pt.report(labels, draws, path, X, comparison=False, brief=True)
     return path
 
 

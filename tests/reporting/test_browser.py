@@ -102,7 +102,7 @@ def test_the_slider_moves_memberships_labels_and_loss(page, hostile_report):
     quiet(page)
 
 
-@pytest.mark.parametrize(("key", "column"), [("probability", 3), ("entropy", 4), ("cluster", 1)])
+@pytest.mark.parametrize(("key", "column"), [("probability", 2), ("entropy", 3), ("cluster", 1)])
 def test_sorting(page, hostile_report, key, column):
     page.open(hostile_report)
     button = f"document.querySelector('#table th[data-key={key}] button')"
@@ -205,6 +205,22 @@ def test_nothing_sticks_out(page, hostile_report, width):
     assert (
         page.run("document.getElementById('chart-loss').querySelector('svg').clientWidth") <= width
     )
+    quiet(page)
+
+
+def test_the_sections_on_how_sure(page, hostile_report):
+    page.open(hostile_report)
+    page.frames()
+    for chart in ("chips", "mode-0", "weights-0", "weights-1"):
+        assert page.run(f"document.querySelectorAll('#chart-{chart} svg').length") > 0
+    charts = page.run("document.querySelectorAll('.js-plotly-plot').length")
+    assert page.run("document.querySelectorAll('.files button').length") == 2 * charts
+    for form in ("svg+xml", "png"):
+        made = page.run(
+            "Plotly.toImage(document.getElementById('chart-chips'),"
+            f"{{format: '{form[:3]}'}}).then((url) => url.slice(0, 40))"
+        )
+        assert made.startswith(f"data:image/{form}")
     quiet(page)
 
 

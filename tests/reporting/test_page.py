@@ -30,6 +30,7 @@ def unpack(packed):
 
 def report_text(best, draws, folder, **more):
     """The page of a report without other methods."""
+    more = {"brief": True, **more}
     path = pt.report(best, draws, folder / "out.html", comparison=False, **more)
     return Path(path).read_text("utf-8")
 
@@ -146,7 +147,8 @@ def test_degenerate_draws(draws, tmp_path):
 def test_every_method(draws, tmp_path, method):
     best = pt.estimate(draws, method=method)
     text = report_text(best, draws, tmp_path)
-    assert f"Expected {best.loss_name} {best.expected_loss:.4g}" in text
+    assert f"Expected {best.loss_name}" in text
+    assert f" {best.expected_loss:.4g}" in text
 
 
 def test_a_loss_of_ones_own_and_weights(reference_arrays, tmp_path):
@@ -186,7 +188,7 @@ def test_the_call_of_draws_from_a_file_runs_and_gives_the_estimate(draws, tmp_pa
     names = {}
     exec("\n".join(lines[:-1]), names)
     np.testing.assert_array_equal(names["best"].labels, best.labels)
-    assert lines[-1] == "pt.report(best, draws, 'out.html', comparison=False)"
+    assert lines[-1] == "pt.report(best, draws, 'out.html', comparison=False, brief=True)"
 
 
 def test_what_the_call_cannot_hold_is_said(draws, tmp_path):
@@ -198,7 +200,7 @@ def test_what_the_call_cannot_hold_is_said(draws, tmp_path):
     assert "loss = ...  # one of your own: <own loss>\n" in call
     assert "pt.estimate(draws, loss=loss, search='draws', rng=0)" in call
     assert "data = ...  # the data, a row for each item: as given, not kept here\n" in call
-    assert "comparison=False, density={'prior': 'paper'}, title='a')" in call
+    assert "comparison=False, density={'prior': 'paper'}, brief=True, title='a')" in call
     compile(call, "call", "exec")
 
 
@@ -290,6 +292,62 @@ def test_the_library_is_what_is_said_of_it():
     assert f"v{version}" in library[:200].decode()
     assert hashlib.sha256(library).hexdigest() == LIBRARY_SHA256
     assert "MIT License" in static.joinpath("plotly-cartesian.LICENSE").read_text()
+
+
+def test_the_sections_on_how_sure(draws, tmp_path):
+    best = pt.estimate(draws, rng=7)
+    text = report_text(best, draws, tmp_path, brief=False)
+    sure, found = data_of(text)["sure"], pt.chips(draws, prob=0.9, rng=7)
+    assert sure["chips"]["chosen"] == [found.n_kept, pytest.approx(found.probability)]
+    np.testing.assert_allclose(sure["chips"]["probability"], found.path, atol=1e-5)
+    modes = pt.summarize_modes(draws, rng=7)
+    np.testing.assert_allclose(sure["modes"]["weights"], modes.weights, atol=1e-5)
+    order = unpack(data_of(text)["order"])
+    own = modes.similarity(0).to_dense()[np.ix_(order, order)]
+    seen = unpack(sure["modes"]["matrices"][0]["values"]).reshape(60, 60) / 255
+    np.testing.assert_allclose(seen, own, atol=1 / 255)
+    hangs = pt.sensitivity(draws, rng=7).frame
+    assert [k for line in sure["weights"] for k in line["k"]] == hangs["n_clusters"].tolist()
+    ids = {a.get("id") for _, a in Tags(text).found}
+    assert {"stated", "modes", "hangs", "paragraph"} <= ids
+    brief = report_text(best, draws, tmp_path)
+    assert data_of(brief)["sure"] is None
+    assert not {"stated", "modes", "hangs"} & {a.get("id") for _, a in Tags(brief).found}
+
+
+def test_the_headline_in_words(draws, tmp_path):
+    best = pt.estimate(draws, rng=0)
+    share = best.expected_loss / np.log2(60)
+    text = report_text(best, draws, tmp_path)
+    assert f"{share:.1%} of the largest possible, log2 n = 5.91" in text
+    binder = pt.estimate(draws, loss="binder", rng=0)
+    own = binder.labels[:, None] == binder.labels
+    apart = [np.mean((d[:, None] == d) != own) for d in draws.labels]
+    share = np.mean(apart) * 60 / 59
+    assert f"disagree on {share:.1%} of the pairs" in report_text(binder, draws, tmp_path)
+
+
+def test_the_paragraph_says_what_was_done(draws, tmp_path):
+    chained = pt.Draws(draws.labels, chains=np.arange(400) // 200)
+    best = pt.estimate(chained, loss="nvi", search="nmf-kl", rng=0)
+    text = html.unescape(report_text(best, chained, tmp_path))
+    said = re.search(r'id="methods-text">(.*?)</p>', text, re.S)[1]
+    for words in ("400 posterior draws", "60 items (2 chains)", "The loss was nvi (Vinh",
+                  "Lee and Seung", "Vehtari", "95% of the posterior"):  # fmt: skip
+        assert words in said
+    entries = re.findall(r"@\w+\{(\w+),", text)
+    assert entries == ["wade2018", "vinh2010", "lee2001", "vehtari2021"]
+    assert "Page et al." not in said
+    alone = report_text(best, draws, tmp_path)
+    assert "Vehtari" not in re.search(r'id="methods-text">(.*?)</p>', alone, re.S)[1]
+
+
+def test_items_from_one(draws, tmp_path):
+    text = report_text(draws.labels[0], draws, tmp_path, first_item=1)
+    assert data_of(text)["names"] == [str(i) for i in range(1, 61)]
+    assert "first_item=1" in calls_of(text)[-1]
+    with pytest.raises(InvalidValueError, match="`path` must be a file of HTML"):
+        pt.report(draws.labels[0], draws, tmp_path / "report.pdf")
 
 
 def test_mistakes_are_named(draws, tmp_path):

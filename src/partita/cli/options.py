@@ -341,6 +341,9 @@ _COMMANDS: dict[str, tuple[tuple[Any, ...], ...]] = {
             _option("--wording", "whether the page speaks of a posterior or of runs; default: what "
                     "the draws say", choices=("posterior", "consensus")),
             _NO_COMPARISON,
+            _flag("--brief", "leave out CHIPS, modes and what hangs on the loss"),
+            _count("--first-item", "the number of the first item, if items have no names; "
+                   "default 0", default=0),
             _file("-o --output", "default report.html", default="report.html"),
         ), _RUNNING, _CLUSTER,
     ),

@@ -15,7 +15,7 @@ from partita.reporting._wording import reworded
 
 _AS_GIVEN = ("reproduce", "command", "parameters")  # in whatever words
 _LIBRARY = "plotly-cartesian.min.js"  # CONTRIBUTING.md says how to renew it
-_SCRIPTS = ("data.js", "theme.js", "charts.js", "matrix.js", "table.js", "main.js")
+_SCRIPTS = ("data.js", "theme.js", "charts.js", "matrix.js", "table.js", "sure.js", "main.js")
 
 
 def page(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from partita import io, validate
@@ -16,8 +17,9 @@ from partita.losses import VI, VILowerBound
 from partita.partitions import canonical
 from partita.plots import item_order
 from partita.plots._scatter import check_items
-from partita.reporting import _content, _page, _parameters, _reproduce, _sections
+from partita.reporting import _content, _methods, _page, _parameters, _reproduce, _sections
 from partita.reporting._steps import steps_of
+from partita.reporting._sure import LINKS, Sure
 from partita.reporting._wording import wording_of
 from partita.search import METHODS
 from partita.similarity import Similarity
@@ -42,14 +44,18 @@ def report(
     command: str | None = None,
     density: Any = None,
     wording: str | None = None,
+    brief: bool = False,
+    first_item: int = 0,
     n_jobs: int | None = -1,
 ) -> str:
     """Write one HTML file with the estimate, its uncertainty and how to get it again.
 
     The file is complete in itself: it opens from disk, asks the network for nothing and forbids
     itself to. In it are the headline, the similarity matrix, a slider over K that moves
-    memberships, labels and loss together, a table of the items to search and sort, the methods
-    side by side, what speaks for and against the draws, and the call with versions and seed. Of
+    memberships, labels and loss together, a table of the items to search and sort, what can be
+    stated as it is (CHIPS), modes, what hangs on the weight of the loss, the methods side by side,
+    what speaks for and against the draws, a paragraph of methods with its references, and the call
+    with versions and seed. Every figure can be saved as SVG and PNG. Of
     more than 1,000 draws the matrix of many items and the memberships rest on so many that stand
     for all (:func:`partita.draws.representative`), which the page then says.
 
@@ -81,6 +87,10 @@ def report(
     wording : {"posterior", "consensus"}, optional
         Whether the page speaks of a posterior, chains and convergence, or of runs and agreement.
         If None, the latter for draws that :func:`partita.consensus` made.
+    brief : bool
+        Leave out CHIPS, modes and what hangs on the loss, which take most of the time.
+    first_item : int
+        The number of the first item where items have no names: 1 for readers who count from 1.
     n_jobs : int
         Threads; -1, the default, is every core.
 
@@ -99,10 +109,16 @@ def report(
     ...     os.path.getsize(file) > 1_000_000
     True
     """
+    if os.fspath(path).lower().endswith(".pdf"):
+        raise InvalidValueError(
+            f"`path` must be a file of HTML; got {os.fspath(path)!r}. Write report.html and print "
+            "it from a browser, or by chromium --headless --print-to-pdf=report.pdf report.html."
+        )
     io.check_place(path)
     n_jobs = validate.n_jobs(n_jobs)
     evidence = as_evidence(draws, n_jobs=n_jobs)
     given = evidence.draws if evidence.has_draws else evidence.similarity
+    given = _numbered(given, first_item)
     words = wording_of(wording, evidence.lacking or given)
     best = _estimate(estimate, given, n_jobs)
     if truth is not None:
@@ -114,20 +130,35 @@ def report(
     order = item_order(best, given, truth=truth)
     findings = _sections.Findings.of(best, given, truth, table, n_jobs, words)
     content = _content.content(best, given, steps, order, findings, data, density)
+    sure = None
+    if not brief and isinstance(given, Draws) and given.n_draws > 1:
+        sure = Sure.of(given, best.seed % 2**32, n_jobs)
+    content["sure"] = None if sure is None else sure.content(order)
     call = _reproduce.call(
         best, given, draws, path,
         data=data, truth=truth, params=params, comparison=comparison, density=density,
-        title=str(title), wording=wording,
+        title=str(title), wording=wording, brief=brief, first_item=first_item,
     )  # fmt: skip
     if params is not None and not evidence.has_draws:
         raise InvalidValueError("`params` must go with whole draws; got a similarity alone.")
     described = None if params is None else _parameters.described(best, draws, params)
     parts = _sections.parts(best, given, findings, steps, command, call)
+    parts["sure"] = "" if sure is None else sure.html()
+    parts["sure_links"] = "" if sure is None else LINKS
+    parts["methods_text"] = _methods.section(best, given, findings, sure)
     parts["parameters"] = _parameters.section(described)
     parts["parameters_link"] = _parameters.link(described)
     page = _page.page(title=str(title), content=content, parts=parts, wording=words)
     io.write_somewhere(path, lambda place: io.write_text(place, page))
     return os.path.abspath(path)
+
+
+def _numbered(draws: Draws | Similarity, first_item: int) -> Draws | Similarity:
+    """Draws whose items are numbered from there on, if they have no names."""
+    first = validate.integer("first_item", first_item, least=0)
+    if first == 0 or draws.item_names is not None or not isinstance(draws, Draws):
+        return draws
+    return replace(draws, item_names=tuple(str(first + i) for i in range(draws.n_items)))
 
 
 def _estimate(estimate: Any, draws: Draws | Similarity, n_jobs: int) -> Estimate:

@@ -60,8 +60,8 @@ def call(best: Estimate, draws: Draws | Similarity, given: Any, path: Any, **set
         The draws as the caller had them.
     path : path
     **settings
-        ``data``, ``truth``, ``params``, ``comparison``, ``density``, ``title`` and ``wording`` as
-        the caller had them.
+        ``data``, ``truth``, ``params``, ``comparison``, ``density``, ``title``, ``wording``,
+        ``brief`` and ``first_item`` as the caller had them.
     """
     mark = f"{draws!r} whose SHA-256 begins {fingerprint(draws)[:_PREFIX]}"
     lines = ["import partita as pt", ""]
@@ -123,6 +123,7 @@ def _choices(settings: Mapping[str, Any], words: list[str]) -> list[str]:
         words.append("density=density")
     if settings["wording"] is not None:
         words.append(f"wording={settings['wording']!r}")
+    words += [f"{name}={settings[name]}" for name in ("brief", "first_item") if settings[name]]
     if settings["title"] != TITLE:
         words.append(f"title={settings['title']!r}")
     return lines

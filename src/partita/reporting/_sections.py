@@ -19,6 +19,7 @@ from partita.diagnostics import Diagnosis, diagnose
 from partita.draws import Draws
 from partita.estimation import Estimate
 from partita.partitions import canonical
+from partita.plots._canvas import with_unit
 from partita.reporting._reproduce import fingerprint, versions
 from partita.reporting._steps import Steps, own_loss
 from partita.reporting._tables import table
@@ -97,7 +98,7 @@ def parts(
     return {
         "headline": _headline(best, draws, findings),
         "facts": _facts(best, draws, findings),
-        "verdict": _verdict(findings.diagnosis) if findings.diagnosis else "",
+        "verdict": _verdict(findings.diagnosis, draws) if findings.diagnosis else "",
         "slider_source": escape(steps.source),
         "slider_loss": escape(steps.loss_name),
         "memberships_note": escape(steps.note),
@@ -149,9 +150,9 @@ def _headline(best: Estimate, draws: Draws | Similarity, findings: Findings) -> 
     lines = [
         f"<strong>{validate.count_text(best.n_clusters, 'cluster')}</strong> of "
         f"{validate.count_text(draws.n_items, 'item')}, of sizes {_sizes(best)}.",
-        f"Expected {escape(best.loss_name)} {best.expected_loss:.4g}"
+        f"Expected {escape(with_unit(best.loss_name))} {best.expected_loss:.4g}"
         + (f" (Monte Carlo error {error.error:.2g})" if error and _is_of(error, best) else "")
-        + f", found by {escape(best.search_name)}.",
+        + f"{_in_words(best)}, found by {escape(best.search_name)}.",
     ]
     if ball is not None:
         lines += [
@@ -166,6 +167,18 @@ def _headline(best: Estimate, draws: Draws | Similarity, findings: Findings) -> 
             f"{variation_of_information(findings.truth, best.labels):.3f}."
         )
     return "\n".join(f"<li>{line}</li>" for line in lines)
+
+
+def _in_words(best: Estimate) -> str:
+    """What the number means, for the two losses that have a scale of their own."""
+    n = best.labels.size
+    if best.loss_name == "vi" and n > 1:
+        share = best.expected_loss / np.log2(n)
+        return f": {share:.1%} of the largest possible, log2 n = {np.log2(n):.2f}"
+    if best.loss_name == "binder" and n > 1:
+        share = best.expected_loss * n / (n - 1)
+        return f": a draw and the partition disagree on {share:.1%} of the pairs of items"
+    return ""
 
 
 def _is_of(error: LossError, best: Estimate) -> bool:
@@ -213,11 +226,14 @@ def _facts(best: Estimate, draws: Draws | Similarity, findings: Findings) -> str
     return "\n".join(cells)
 
 
-def _verdict(diagnosis: Diagnosis) -> str:
-    kind = "good" if diagnosis.trusted else "bad"
+def _verdict(diagnosis: Diagnosis, draws: Any) -> str:
+    """The verdict on the chains, which one chain alone cannot make good."""
+    alone = diagnosis.trusted and getattr(draws, "n_chains", 0) == 1
+    kind = "fair" if alone else "good" if diagnosis.trusted else "bad"
     reasons = (*diagnosis.disagreements, *diagnosis.shortages, *diagnosis.notes)
     listed = "".join(f"<li>{escape(r[0].upper() + r[1:])}</li>" for r in reasons)
-    return f'<p class="verdict {kind}">{escape(diagnosis.verdict)}</p>' + (
+    verdict = diagnosis.verdict + " But they are of one chain." * alone
+    return f'<p class="verdict {kind}">{escape(verdict)}</p>' + (
         f"<ul>{listed}</ul>" if listed else ""
     )
 

@@ -30,6 +30,8 @@ _CONSENSUS = (
     ("Diagnostics", "Runs"),
     ("SHA-256 of the draws", "SHA-256 of the runs"),
     ("<dt>Draws</dt>", "<dt>Runs</dt>"),
+    ("posterior draws of a partition", "partitions"),
+    ("% of the posterior (", "% of the runs ("),
     ("the draws", "the runs"),
     ("best draw", "best run"),
 )  # fmt: skip

@@ -59,6 +59,7 @@ function redraw() {
   show();
   drawData(page.steps[present]);
   drawTraces();
+  drawSure();
   // A figure is read out by its own label, not by the marks inside it.
   for (const inside of document.querySelectorAll(".chart .plot-container, #js-plotly-tester")) {
     inside.setAttribute("aria-hidden", "true");
@@ -111,6 +112,7 @@ byId("truth-note").hidden = page.similarity.truth.length === 0;
 view.step = page.steps[present];
 drawHead();
 redraw();
+offerFiles();
 listenToMatrix();
 listenToSlider();
 listenToTable();

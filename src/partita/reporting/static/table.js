@@ -10,7 +10,6 @@ function columnsOf(step) {
   const columns = [
     { key: "item", title: "Item" },
     { key: "cluster", title: "Cluster", of: (i) => numberOf(step, i), chip: true },
-    { key: "membership", title: "Membership", of: (i) => membershipOf(step, i), digits: 2 },
     { key: "own_similarity", title: "Similarity", of: number(fixed.own_similarity), digits: 3 },
     { key: "runner_up", title: "Runner-up", of: number(fixed.runner_up), chip: true },
   ];
