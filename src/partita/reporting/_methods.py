@@ -64,10 +64,9 @@ def methods(best: Estimate, draws: Any, findings: Findings, sure: Sure | None) -
     what = f"a posterior similarity matrix of {items}"
     n_chains = getattr(draws, "n_chains", 0)
     if n_chains:
-        what = (
-            f"{validate.count_text(draws.n_draws, 'posterior draw')} of a partition of {items} "
-            f"({validate.count_text(n_chains, 'chain')})"
-        )
+        what = f"{validate.count_text(draws.n_draws, 'posterior draw')} of a partition of {items}"
+    if n_chains > 1:
+        what += f" ({validate.count_text(n_chains, 'chain')})"
     sentences = [
         f"We summarised {what} by the partition of "
         f"{validate.count_text(best.n_clusters, 'cluster')} that has the least expected loss among "
@@ -90,7 +89,7 @@ def methods(best: Estimate, draws: Any, findings: Findings, sure: Sure | None) -
         sentences += [
             f"Of {sure.chips.n_kept:,} items it can be stated with probability "
             f"{sure.chips.probability:.2f} who is with whom{_cite('page2025')}.",
-            f"The posterior was also summarised by "
+            "They were also summarised by "
             f"{validate.count_text(sure.modes.n_modes, 'weighted partition')}"
             f"{_cite('balocchi2025')}.",
         ]

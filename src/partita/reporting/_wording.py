@@ -30,6 +30,7 @@ _CONSENSUS = (
     ("Diagnostics", "Runs"),
     ("SHA-256 of the draws", "SHA-256 of the runs"),
     ("<dt>Draws</dt>", "<dt>Runs</dt>"),
+    ("a posterior similarity matrix", "a consensus matrix"),
     ("posterior draws of a partition", "partitions"),
     ("% of the posterior (", "% of the runs ("),
     ("the draws", "the runs"),
