@@ -15,7 +15,7 @@ function columnsOf(step) {
   ];
   // Of a similarity alone there are neither.
   if (fixed.probability) {
-    columns.splice(3, 0,
+    columns.splice(2, 0,
       { key: "probability", title: "Probability", of: number(fixed.probability), digits: 3 },
       { key: "entropy", title: "Entropy", of: number(fixed.entropy), digits: 3 });
   }
