@@ -178,8 +178,7 @@ inline Population search(const Problem& problem, const std::vector<Labels>& give
             on_draws(problem.draws, chosen, problem.item_weights, problem.loss, problem.limits, settings, n_threads),
             pool, settings, rng.split(1 + part), n_threads, stop);
         std::vector<Labels> best;
-        for (const auto& member : some.grow().members)
-            best.push_back(member.labels);
+        for (const auto& member : some.grow().members) best.push_back(member.labels);
         return best;
     };
     return on_all(problem, settings, n_threads, [&](const auto& objective) {
@@ -201,8 +200,8 @@ inline std::vector<Member> descend_each(const Problem& problem, const std::vecto
     });
 }
 
-// Items that are in no cluster are put where the loss is least, each into a cluster of its own, all into one, or anywhere
-// at random, and then moved, in several orders, until none moves; the others stay. The best of that.
+// Items that are in no cluster are put where the loss is least, each into a cluster of its own, all into one, or
+// anywhere at random, and then moved, in several orders, until none moves; the others stay. The best of that.
 inline Member complete(const Problem& problem, const Labels& partial, int n_orders, Rng rng, int n_threads,
                        Stop& stop) {
     std::vector<int> free;

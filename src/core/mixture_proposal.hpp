@@ -132,7 +132,7 @@ class SeedProposal {
     }
 
     const Model& model_;
-    const double df_;                 // of the prior of a side's precision: the least with some finite moments
+    const double df_;                // of the prior of a side's precision: the least with some finite moments
     std::vector<double> log_const_;  // of a predictive by size, the weight of one more item included
     std::vector<double> inverse_;    // (p, q) of the scale matrix
 };

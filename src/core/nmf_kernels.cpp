@@ -27,8 +27,7 @@ void multiply(Matrix<const double> X, Matrix<const double> V, Matrix<double> out
             const double* x = X.data + k * m + j;
             const double x0 = x[0], x1 = b ? x[1] : 0, x2 = c ? x[2] : 0, x3 = d ? x[3] : 0;
             double* __restrict a = out.data + k * n;
-            for (size_t i = first; i < last; ++i)
-                a[i] += (x0 * v[i] + x1 * v[i + b]) + (x2 * v[i + c] + x3 * v[i + d]);
+            for (size_t i = first; i < last; ++i) a[i] += (x0 * v[i] + x1 * v[i + b]) + (x2 * v[i + c] + x3 * v[i + d]);
         }
     }
 }

@@ -209,8 +209,8 @@ class OnDraws {
         bound_.assign(width, -kNever);
         if (!is_concave_ && blocks_->are_single()) return;
         const float within = blocks_->like[std::size_t(i) * n + i] - u;
-        const JoinBound of{step_.data(), loss_->cell.data(), static_cast<int>(loss_->n), u, within, reach_ / u,
-                           total_slope_ * u * (1 + kSingle), by_e_};
+        const JoinBound of{step_.data(), loss_->cell.data(), static_cast<int>(loss_->n),       u,
+                           within,       reach_ / u,         total_slope_ * u * (1 + kSingle), by_e_};
         search_kernels().bound_joins(of, sums_.data() + i, n, size_.data(), width, bound_.data());
     }
 

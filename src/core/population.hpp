@@ -84,8 +84,8 @@ class Attempt {
         return finish();
     }
 
-    // A cluster of a member and all that are no larger made one, which items leave again that are better elsewhere: items
-    // that each are better alone than with any other may be better all together.
+    // A cluster of a member and all that are no larger made one, which items leave again that are better elsewhere:
+    // items that each are better alone than with any other may be better all together.
     std::optional<Member> join(const Population& population) {
         auto child = population.any(rng_);
         sort_by_size(child);

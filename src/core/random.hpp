@@ -60,7 +60,6 @@ class Rng {
     Rng split(std::uint64_t stream) const { return Rng(mix(state_[0] ^ mix(stream + 0x9E3779B97F4A7C15u))); }
 
  private:
-
     State state_;
 };
 

@@ -33,9 +33,10 @@ class Search {
     Population take(const std::vector<Labels>& labels) {
         auto found = gather(static_cast<int>(labels.size()),
                             [&](int x, auto& attempt, Rng&) { return attempt.take(labels[x]); });
-        if (!found.is_empty()) join(found, gather(1, [&](int, auto& attempt, Rng&) {
-            return attempt.start(found.members.front().labels, false);
-        }));
+        if (!found.is_empty())
+            join(found, gather(1, [&](int, auto& attempt, Rng&) {
+                     return attempt.start(found.members.front().labels, false);
+                 }));
         return found;
     }
 

@@ -23,7 +23,8 @@ struct SearchKernels {
     // out[k] = sum over m of weight[m] table[rows[m]][k], k < 16; rows are `stride` long.
     void (*sum_rows)(const float* table, std::size_t stride, const std::uint32_t* rows, const float* weight, int m,
                      float* out);
-    // out[k] is the bound for cluster k, k < width: sums[k * stride] is how similar the item is to those in it together.
+    // out[k] is the bound for cluster k, k < width: sums[k * stride] is how similar the item is to those in it
+    // together.
     void (*bound_joins)(const JoinBound& of, const float* sums, std::size_t stride, const int* sizes, int width,
                         double* out);
     // The sum over m of weight[m] step[counts[rows[m]][column] - 1].

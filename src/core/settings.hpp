@@ -18,8 +18,8 @@ struct Settings {
     int n_populations = 4;    // that are begun, at most, until one ends where those before it did
     int sampled = 400;        // draws in a sample, where there are more than twice as many
     double worth = 1e-5;      // relative gain below which an attempt was in vain, and two populations have met
-    int n_looked = 6;         // clusters (for an item: sixteens of them) that are looked at, those of the highest bounds
-    bool merges = true;       // whether whole clusters join
+    int n_looked = 6;    // clusters (for an item: sixteens of them) that are looked at, those of the highest bounds
+    bool merges = true;  // whether whole clusters join
 };
 
 }  // namespace partita

@@ -333,7 +333,7 @@ def interrupted_after(seconds, *args, **kwargs):
     return best
 
 
-@pytest.mark.parametrize("loss", ["nid", "pear"])
+@pytest.mark.parametrize("loss", ["vi", "pear"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_returns_the_best_so_far_with_a_warning(n_jobs, loss, tmp_path):
     class Never:

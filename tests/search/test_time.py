@@ -122,13 +122,8 @@ def test_several_searches_say_each_their_own(some):
     assert best.info["cut_short"]
 
 
-@pytest.mark.parametrize("is_over", [False, True])
-def test_polishing_that_time_is_too_short_for(some, is_over, monkeypatch):
-    if is_over:  # before the polishing, else in it
-        monkeypatch.setattr("partita.search.nmf.Stop.is_late", lambda self: self.left() is not None)
-        monkeypatch.setattr("partita.parallel.stop.is_up", lambda: False)
-    else:
-        monkeypatch.setattr("partita.search.nmf.Stop.left", lambda _: 1e-9)
+def test_polishing_that_time_is_too_short_for(some, monkeypatch):
+    monkeypatch.setattr("partita.search.nmf.Stop.left", lambda _: 1e-9)
     search = NMF("ls", ranks=(4,), n_init=1, polish=True, time_limit=600)
     for name in ("descent", "factorization"):
         monkeypatch.setattr(f"partita.nmf.{name}.is_up", lambda: False)

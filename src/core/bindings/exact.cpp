@@ -95,9 +95,9 @@ Out<std::int64_t, 2> py_stars(const Square& x, double tolerance, double least, s
 
 using Ids = Out<std::int64_t, 1>;
 
-std::tuple<Ids, Ids, Ids, Out<double, 1>, Ids> py_grow_sub_partitions(const AnyIn<2>& draws, const Reals& weights, const Numbers& start,
-                                                                         const Numbers& firsts, std::size_t width,
-                                                                         PyStop& stop) {
+std::tuple<Ids, Ids, Ids, Out<double, 1>, Ids> py_grow_sub_partitions(const AnyIn<2>& draws, const Reals& weights,
+                                                                      const Numbers& start, const Numbers& firsts,
+                                                                      std::size_t width, PyStop& stop) {
     require(draws.size() > 0 && weights.shape(0) == draws.shape(0), "`weights` must be one for each draw");
     require(start.shape(0) == draws.shape(1), "`start` must have a label for each item");
     const auto n = static_cast<std::int64_t>(draws.shape(1));

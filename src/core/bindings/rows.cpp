@@ -63,8 +63,7 @@ void bind_rows(nb::module_& m) {
           "Add 1 to out[row, labels[i]] for every draw and item; row offsets[m] + c is cluster c of draw m.");
     m.def("gather", py_gather, "block"_a, "offsets"_a, "x"_a, "out"_a.noconvert(),
           "Add row i of x to out[row] for every draw and item.");
-    m.def("spread", py_spread, "block"_a, "offsets"_a, "weights"_a, "table"_a, "start"_a, "stop"_a,
-          "out"_a.noconvert(),
+    m.def("spread", py_spread, "block"_a, "offsets"_a, "weights"_a, "table"_a, "start"_a, "stop"_a, "out"_a.noconvert(),
           "Add the weighted sum over draws of table[row of i] to out[i], for the items from `start` to `stop`.");
     m.def("own", py_own, "block"_a, "offsets"_a, "weights"_a, "labels"_a, "table"_a, "out"_a.noconvert(),
           "Add the weighted sum over draws of table[row of i, labels[i]] to out[i].");

@@ -46,8 +46,7 @@ Settings settings_of(const nb::dict& given) {
     double effort = 1;
     get("effort", effort);
     require(effort > 0, "settings: effort must be above 0.");
-    for (int* work : {&s.patience, &s.late})
-        *work = static_cast<int>(std::ceil(std::min(1e6, *work * effort)));
+    for (int* work : {&s.patience, &s.late}) *work = static_cast<int>(std::ceil(std::min(1e6, *work * effort)));
     require(known == given.size(), "settings: one of the names is not known.");
     require(s.n_members >= 1 && s.n_starts >= 1 && s.batch >= 1 && s.sampled >= 1,
             "settings: numbers of members, starts and draws must be at least 1.");
@@ -183,8 +182,8 @@ void bind_search(nb::module_& m) {
              nb::arg("starts") = nb::none(), "Partitions of least expected loss that were found, and their losses.")
         .def("descend", &descend_from, nb::arg("starts"), nb::arg("settings"), nb::arg("seed"), nb::arg("n_threads"),
              nb::arg("stop"), nb::arg("anew") = false, "Where a descent from each start ends, and its loss.")
-        .def("complete", &complete_from, nb::arg("partial"), nb::arg("n_orders"), nb::arg("seed"),
-             nb::arg("n_threads"), nb::arg("stop"), "Place the items whose label is -1; the labels and their loss.");
+        .def("complete", &complete_from, nb::arg("partial"), nb::arg("n_orders"), nb::arg("seed"), nb::arg("n_threads"),
+             nb::arg("stop"), "Place the items whose label is -1; the labels and their loss.");
 }
 
 }  // namespace partita

@@ -277,7 +277,8 @@ def write_report(
         again += ["--seed", str(seed)]
     command = f"partita {shlex.join(again)}"
     words |= {"command": command, "comparison": False if arguments.no_comparison else None}
-    words |= {name: getattr(arguments, name, 0) for name in ("brief", "first_item")}
+    words |= {"brief": getattr(arguments, "brief", False) or None}
+    words["first_item"] = getattr(arguments, "first_item", 0)
     found = report(best, draws, path, data, n_jobs=arguments.n_jobs, **words)
     writing.note(f"The report is {found}", arguments)
 

@@ -56,6 +56,7 @@ def predict_memberships(
 
     Examples
     --------
+    >>> import numpy as np
     >>> z = [[0, 0, 1, 1], [1, 1, 0, 0]]
     >>> new = np.log([[[0.9, 0.1]], [[0.3, 0.7]]])  # two draws, one item, two components
     >>> predict_memberships([0, 0, 1, 1], z, new).round(3)

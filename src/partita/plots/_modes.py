@@ -76,7 +76,7 @@ def alluvial(partitions: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     partitions : mapping of names to estimates or labels, or sequence of them
-        Such as ``{"vi": best, "binder": other}``, :attr:`partita.Comparison.estimates` or the
+        Such as ``{"vi": best, "binder": other}``, ``Comparison.estimates`` or the
         labels of modes.
 
     Examples

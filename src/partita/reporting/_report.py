@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _EVERY_METHOD = 300  # items up to which every method is run for the comparison
 _SOME_METHODS = 5_000  # items up to which those that cut one dendrogram are
+_BRIEF_BEYOND = 2_000  # items; CHIPS of 5,000 takes minutes
 
 
 def report(
@@ -44,7 +45,7 @@ def report(
     command: str | None = None,
     density: Any = None,
     wording: str | None = None,
-    brief: bool = False,
+    brief: bool | None = None,
     first_item: int = 0,
     n_jobs: int | None = -1,
 ) -> str:
@@ -87,8 +88,9 @@ def report(
     wording : {"posterior", "consensus"}, optional
         Whether the page speaks of a posterior, chains and convergence, or of runs and agreement.
         If None, the latter for draws that :func:`partita.consensus` made.
-    brief : bool
-        Leave out CHIPS, modes and what hangs on the loss, which take most of the time.
+    brief : bool, optional
+        Leave out CHIPS, modes and what hangs on the loss, which take most of the time. If None,
+        beyond 2,000 items.
     first_item : int
         The number of the first item where items have no names: 1 for readers who count from 1.
     n_jobs : int
@@ -131,7 +133,8 @@ def report(
     findings = _sections.Findings.of(best, given, truth, table, n_jobs, words)
     content = _content.content(best, given, steps, order, findings, data, density)
     sure = None
-    if not brief and isinstance(given, Draws) and given.n_draws > 1:
+    is_brief = given.n_items > _BRIEF_BEYOND if brief is None else brief
+    if not is_brief and isinstance(given, Draws) and given.n_draws > 1:
         sure = Sure.of(given, best.seed % 2**32, n_jobs)
     content["sure"] = None if sure is None else sure.content(order)
     call = _reproduce.call(

@@ -123,7 +123,10 @@ def _choices(settings: Mapping[str, Any], words: list[str]) -> list[str]:
         words.append("density=density")
     if settings["wording"] is not None:
         words.append(f"wording={settings['wording']!r}")
-    words += [f"{name}={settings[name]}" for name in ("brief", "first_item") if settings[name]]
+    if settings["brief"] is not None:
+        words.append(f"brief={bool(settings['brief'])}")
+    if settings["first_item"]:
+        words.append(f"first_item={settings['first_item']}")
     if settings["title"] != TITLE:
         words.append(f"title={settings['title']!r}")
     return lines

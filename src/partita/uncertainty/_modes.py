@@ -93,7 +93,7 @@ class Modes(Shown):
     def shares(self, first: int = 0, second: int = 1) -> pd.Series[float]:
         """Return each item's share in the variation of information between two modes.
 
-        That of item i is (log2 |A| + log2 |B| - 2 log2 |A and B|) / n, with A and B its clusters
+        That of item i is (log2 a + log2 b - 2 log2 c) / n, with a and b the sizes of its clusters
         in the two; the shares add up to the distance.
         """
         import pandas as pd
