@@ -182,7 +182,7 @@ GrownTree grow_sub_partitions(Matrix<const Label> draws, std::span<const double>
         ++n_placed;
     }
     std::vector<Lane> lanes;
-    if (n_placed > 0) lanes.push_back(std::move(begin));
+    if (n_placed > 0) lanes.push_back(begin);
     for (std::size_t x = 0; n_placed == 0 && x < firsts.size(); ++x) {
         const auto item = static_cast<std::size_t>(firsts[x]);
         lanes.push_back(begin);
