@@ -85,7 +85,7 @@ CALLS = {
     "parameters": lambda c, _: plots.parameters(described(c)),
     "choice": lambda c, _: plots.choice(pt.choose_n_clusters(c.draws, n_splits=1, rng=0)),
     "modes": lambda c, _: plots.modes(pt.summarize_modes(c.draws, n_init=1, rng=0)),
-    "chips": lambda c, _: plots.chips(pt.chips(c.draws, prob=0.5, width=2, rng=0)),
+    "chips": lambda c, _: plots.chips(pt.chips(c.draws, prob=0.5, width=1, rng=0)),
     "sensitivity": lambda c, _: plots.sensitivity(hangs(c)),
     "alluvial": lambda c, _: plots.alluvial({"estimate": c.best, "truth": c.truth}),
     "dendrogram": lambda c, _: plots.dendrogram(c.draws, c.best),
